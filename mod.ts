@@ -59,6 +59,7 @@ export {
   type ProcedureContext,
 } from "./src/resource/model/procedure.ts";
 export type { HookContext, Hooks } from "./src/resource/model/hooks.ts";
+export { type ActAsOptions, byDatabase } from "./src/auth/act_as.ts";
 export type { User } from "./src/auth/user.ts";
 export { policy } from "./src/auth/policy.ts";
 export type { Filter } from "./src/filter/filter.ts";

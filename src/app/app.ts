@@ -1,4 +1,5 @@
 import type { Hono } from "@hono/hono";
+import { needsPolicies } from "../auth/act_as.ts";
 import { createCredentials } from "../auth/credentials.ts";
 import { createUserParser } from "../auth/user.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
@@ -46,7 +47,7 @@ import type { AppEnv } from "../service/middleware.ts";
 import { createAppPages } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
-import { resolveResources } from "./resolve_resources.ts";
+import { type ActingRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { emptyTableFacts, readTables } from "./read_tables.ts";
 import { tryScopes } from "./try_scopes.ts";
 
@@ -193,8 +194,7 @@ interface AppContext {
 
 async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store, observability } = context;
-  const definitions = widenReferences(given.resources.map(readDefinition), given.db.driver);
-  const config = await observability.watching({ ...given, resources: definitions });
+  const { config, acting } = await readConfig(given, context);
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
   const ofTools = new WeakSet<Request>();
@@ -208,9 +208,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const known = emptyTableFacts();
   const roleRights = new RoleRights(tablesOf(config), runtime);
-  const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
+  const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, acting, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
-  await readTables(resources, { ...known, roleRights }, runtime.observe);
+  await readTables(resources, { ...known, roleRights, acting }, runtime.observe);
   await tryScopes(resources, resolved.samples, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
@@ -265,6 +265,23 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ metrics: observability.metrics, searchOutbox: outbox },
     ...schemaMethods(facts, resolved.mountedAt),
   };
+}
+
+/** Reads the options of the resources, and opens `actAs`, which most apps do not have. */
+async function readConfig(
+  given: OpenConfig,
+  { resolved: { actAs }, runtime, observability }: AppContext,
+): Promise<{ readonly config: ParsedConfig; readonly acting: ActingRights | null }> {
+  const resources = widenReferences(given.resources.map(readDefinition), given.db.driver);
+  const config = await observability.watching({ ...given, resources });
+  if (actAs === null) {
+    const open = resources.find(({ options }) => needsPolicies(options.auth));
+    if (open === undefined) return { config, acting: null };
+    const { label } = requireTableInfo(open.table);
+    throw new Error(`Cannot serve "${label}": auth is byDatabase(), which needs the option actAs`);
+  }
+  const { openActAs } = await import("./open_act_as.ts");
+  return await openActAs(config, actAs, runtime.observe);
 }
 
 async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ActAsOptions } from "../auth/act_as.ts";
 import type { Authenticator, AuthenticatorDefinition, Router } from "../auth/authenticator.ts";
 import type { User } from "../auth/user.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
@@ -51,6 +52,11 @@ export interface AppConfig {
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes for logging in, and the ways to identify the user of a request. */
   readonly auth?: AuthOptions | undefined;
+  /**
+   * The roles and settings with which Postgres runs the statements of each user, so that its row
+   * level security decides their rights. Default: the login role runs every statement.
+   */
+  readonly actAs?: ActAsOptions | undefined;
   /** Hono middleware that runs before all routes, in this order, after the user is identified. */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Cross-origin requests. `true` allows every origin, without credentials. Default: off. */

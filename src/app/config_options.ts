@@ -1,3 +1,4 @@
+import type { ActAsOptions } from "../auth/act_as.ts";
 import type { Authenticator, Router } from "../auth/authenticator.ts";
 import { parseUser, type User } from "../auth/user.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
@@ -14,6 +15,7 @@ import {
   callback,
   flag,
   objectWith,
+  synchronous,
   testedValue,
   textLike,
   timerMs,
@@ -36,6 +38,8 @@ const path = textLike(
   '"" or a path like "/api", with no slash at the end',
   /^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/,
 );
+
+const roleName = textLike("the name of a role of the database", /./);
 
 /** The descriptions of all options of a service, including the options of its listener. */
 export const serviceOptionDescriptions = group(
@@ -62,6 +66,16 @@ export const serviceOptionDescriptions = group(
     ).advising((given) =>
       typeof given === "function" ? "is a function: write auth: { middleware }" : null
     ).default({}),
+    actAs: group(
+      {
+        roles: listOf("names of roles", roleName).fitting(
+          "a list of at least one role",
+          (roles) => roles.length > 0,
+        ).required(),
+        as: synchronous<ActAsOptions["as"]>().required(),
+        system: roleName,
+      } satisfies Described<ActAsOptions>,
+    ),
     middleware: listOf("functions", callback<Middleware>()).default([]),
     cors: corsOptionDescription,
     health: flag().default(true),

@@ -4,6 +4,7 @@ import { tablesWithFinalRows, tablesWithoutEffectsAlone } from "../db/tables/fin
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import type { RoleRights } from "../db/tables/role_rights.ts";
 import { checkRoleRights, reportPolicyBypasses } from "../resource/live/shown_to_role.ts";
+import type { ActingRights } from "./resolve_resources.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { RelationStep } from "../schema/relation.ts";
@@ -34,15 +35,20 @@ export function emptyTableFacts(): TableFacts {
 /** Checks the tables, and reads properties of the tables that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
-  { indexed, conflicting, final, withoutEffects, roleRights }: TableFacts & {
+  { indexed, conflicting, final, withoutEffects, roleRights, acting }: TableFacts & {
     readonly roleRights: RoleRights;
+    readonly acting: ActingRights | null;
   },
   observe: Observer,
 ): Promise<void> {
-  const tables = resources.flatMap(tablesInReach);
+  const tables = resources.flatMap(tablesInReach).flatMap(({ table, driver }) => {
+    // The role that logs in may have no rights at all.
+    const reader = acting === null ? driver : acting.driverOf(table);
+    return reader === null ? [] : [{ table, driver: reader }];
+  });
   await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
   checkRoleRights(resources, roleRights, observe);
-  await reportPolicyBypasses(resources, roleRights, observe);
+  await reportPolicyBypasses(acting?.inEachRole(resources) ?? resources, roleRights, observe);
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
   for (const table of await tablesWithFinalRows(tables)) final.add(table);

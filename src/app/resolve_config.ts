@@ -1,3 +1,4 @@
+import type { ActAsOptions } from "../auth/act_as.ts";
 import type { User } from "../auth/user.ts";
 import type { AppConfig } from "./config.ts";
 import { serviceOptionDescriptions } from "./config_options.ts";
@@ -52,6 +53,8 @@ export interface ResolvedConfig {
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
+  /** How the database runs the statements of users, or null if its login role runs them. */
+  readonly actAs: ActAsOptions | null;
   /** The middleware for cross-origin requests, or null if the service allows none. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
@@ -77,6 +80,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
   return {
     basePath: read.basePath,
     mountedAt: read.mountedAt,
+    actAs: read.actAs ?? null,
     secrets: resolveSecrets({
       given: read.secret,
       option: "secret",

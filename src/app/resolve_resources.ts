@@ -15,6 +15,7 @@ import type { ChangeRecording } from "../resource/define/resolve_change_recordin
 import type { Resource } from "../resource/model/resource.ts";
 import { createEtagKeys } from "../resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "../resource/define/resolve_nested_writes.ts";
+import type { ColumnRightsOf } from "../resource/define/caller_fields.ts";
 import type { CheckedDefinition } from "../resource/define/read_definition.ts";
 import { varyingDefinitions } from "../resource/define/varying_definitions.ts";
 import { resolveRelations } from "../resource/define/resolve_relations.ts";
@@ -41,7 +42,23 @@ export interface ResolveResourcesDependencies {
   readonly withoutEffects: ReadonlySet<TableInfo>;
   /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
+  /** The option `actAs`, or null without it. */
+  readonly acting: ActingRights | null;
   readonly runtime: Runtime;
+}
+
+/** The rights of the roles of the option `actAs`. */
+export interface ActingRights {
+  /** Returns in whose name the database runs the statements of a caller. */
+  readonly identityOf: NonNullable<Resource["identityOf"]>;
+  /** Returns which columns of a table the roles of callers may read and write. */
+  columnRightsOf(table: TableInfo): ColumnRightsOf;
+  /** Returns the driver of a role that may read a whole table, or null if there is no such role. */
+  driverOf(table: TableInfo): Driver | null;
+  /** Returns the resources for each role that reads them, with the driver in the role's name. */
+  inEachRole(
+    resources: readonly Resource[],
+  ): readonly Pick<Resource, "name" | "table" | "driver">[];
 }
 
 /** The configuration of an app, with the options of its resources parsed. */
@@ -62,11 +79,12 @@ export function resolveResources(
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:
     ResolveResourcesDependencies,
 ): ResolvedResources {
-  const { conflicting, final, withoutEffects, roleRights, runtime } = parts;
+  const { conflicting, final, withoutEffects, roleRights, acting, runtime } = parts;
+  const identityOf = acting?.identityOf ?? null;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const byPath = new Map<string, Resource>();
-  const apis = new CodeApis(byPath, runtime);
+  const apis = new CodeApis(byPath, runtime, identityOf);
   const context = {
     apiOf: (caller: CodeCaller, driver: Driver) => apis.of(caller, driver),
     basePath: resolved.basePath,
@@ -76,6 +94,8 @@ export function resolveResources(
     filters: createCachingFilterParser(),
     sealer: createSealer(resolved.secrets, runtime.random),
     relations,
+    identityOf,
+    columnRightsOf: acting?.columnRightsOf,
     varying: varyingDefinitions(config.resources, relations),
     filledByRelation: resolveNestedWrites(config.resources, relations),
     served: byTable,

@@ -98,7 +98,7 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
 /** Returns the filter of a trial, or null without rows to find or without a result. */
 async function tryScope(
   { name, caller, isGiven, call }: Trial,
-  { table, driver, policy }: Resource,
+  { table, driver, policy, identityOf }: Resource,
   observe: Observer,
 ): Promise<Filter | null> {
   const fault = (message: string, cause: unknown) => {
@@ -108,7 +108,8 @@ async function tryScope(
   try {
     const filter = policy.resolve(await call(), name);
     if (filter.kind === "all" || filter.kind === "none") return null;
-    await tryStatement(filter, table, driver);
+    // With `actAs`, the rights of the roles of users apply to the statement.
+    if (identityOf === null) await tryStatement(filter, table, driver);
     return filter;
   } catch (cause) {
     if (cause instanceof RuleFault || cause instanceof Problem) {

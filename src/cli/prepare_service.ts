@@ -55,14 +55,21 @@ export async function prepareService(
     return withDashboard(await serveDemonstration(rights, runtime), command);
   }
   const { serveDatabase } = await import("./database/serve_database.ts");
+  const acting = command.actAs === null
+    ? null
+    : (await import("./database/act_as_supabase.ts")).actAsSupabase(runtime);
   const accountsIn = command.users ? command.kv ?? defaultStoreFile : undefined;
   const service = await serveDatabase(database, {
-    ...{ rights, runtime, kv, accountsIn },
+    ...{ runtime, kv, accountsIn, acting },
+    // Without a printed token, the policies of the database decide.
+    rights: acting === null ? rights : { ...rights, token: null, readsNeedToken: false },
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
     additions: command.additions,
-    recording: { triggers: command.triggers, schema: command.changesSchema },
+    recording: acting === null
+      ? { triggers: command.triggers, schema: command.changesSchema }
+      : null,
   });
   return withDashboard(service, command);
 }

@@ -34,6 +34,8 @@ export interface ServeCommand extends GivenAdditions {
   readonly ui: boolean;
   /** True if the service checks every few seconds whether the tables have changed. */
   readonly watchSchema: boolean;
+  /** The kind of database whose policies decide, or null if the command line decides. */
+  readonly actAs: "supabase" | null;
   /** True if accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the store for accounts, or null if the option `--kv` is missing. */
@@ -68,13 +70,21 @@ export function parseServeArguments(
   if (!write && (triggers || changesSchema !== null)) {
     throw new Misuse("The options --triggers and --changes-schema belong to --write");
   }
+  const actAs = text("act-as");
+  if (actAs !== null && actAs !== "supabase") {
+    throw new Misuse(`The roles of --act-as must be those of supabase, not "${actAs}"`);
+  }
+  const excluded = (["users", "search", "triggers"] as const).find((name) => flag(name));
+  if (actAs !== null && excluded !== undefined) {
+    throw new Misuse(`The options --act-as and --${excluded} exclude each other`);
+  }
   const users = flag("users");
   if (kv !== null && !users) {
     throw new Misuse("The option --kv belongs to --users, and to the commands keys and users");
   }
   return {
     kind: "serve",
-    ...{ database, config, kv, users, write, triggers, changesSchema },
+    ...{ database, config, kv, actAs, users, write, triggers, changesSchema },
     schemas: readSchemaOption(words),
     keys: readDeclaredKeys(words.texts("key")),
     ...readAdditions(words, database),
@@ -97,6 +107,7 @@ const ofDatabase = [
   "extension",
   "search",
   "watch-schema",
+  "act-as",
   "users",
 ] as const;
 

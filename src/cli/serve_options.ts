@@ -76,6 +76,14 @@ export const serveOptionDescriptions = {
       "it after a SIGHUP and after a statement that fails. With DATABASE",
     ],
   },
+  "act-as": {
+    type: "string",
+    shown: "supabase",
+    says: [
+      "the policies of Postgres decide: requests have the role and the claims of their",
+      "token, which SUPABASE_URL or SUPABASE_JWT_SECRET verifies. With DATABASE",
+    ],
+  },
   users: {
     type: "boolean",
     says: ["accounts and API keys: those with the role writer may write; with DATABASE"],

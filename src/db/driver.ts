@@ -31,6 +31,14 @@ export interface Connection {
   query(statement: Statement): MaybePromise<QueryResult>;
 }
 
+/** In whose name statements run: a role of the database, and settings that its policies read. */
+export interface DatabaseIdentity {
+  readonly role: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** True if the role is that of the service itself, in place of the login role. */
+  readonly isSystem?: boolean;
+}
+
 /** Limits of the cost of one request's reads, for the database and for this process. */
 export interface ReadLimits {
   /**
@@ -76,6 +84,16 @@ export interface Driver extends Connection {
    * throws. Using the driver itself inside `work` throws immediately instead of deadlocking.
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
+  /**
+   * Returns a driver that runs every statement in the name of an identity, on the connections of
+   * this driver. Absent if the engine has no roles.
+   */
+  as?(identity: DatabaseIdentity): Driver;
+  /**
+   * The driver of the service, if this driver acts for a user or for a part of a transaction. Absent
+   * for the driver of the service itself.
+   */
+  readonly base?: Driver;
   /**
    * Runs `work`, which changes tables, in a transaction. Absent if an ordinary transaction can
    * change tables. In SQLite the transaction enforces no foreign keys, so that a table can be

@@ -23,6 +23,11 @@ export interface IntrospectOptions {
    * that follow from the definition of a view need not be named.
    */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
+  /**
+   * Roles of Postgres, such as those of `actAs`: tables that one of them may read are described,
+   * too. Default: only the tables that the role of the connection may read.
+   */
+  readonly roles?: readonly string[] | undefined;
 }
 
 /** The description of the options of introspection. */
@@ -30,6 +35,7 @@ export const introspectOptionDescriptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
     keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
+    roles: listOf("names of roles", textLike("the name of a role", /./)),
   } satisfies Described<IntrospectOptions>,
 ).required();
 

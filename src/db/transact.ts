@@ -3,7 +3,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import { type Backoff, waitBackoff } from "../runtime/backoff.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
-import type { Connection, Driver } from "./driver.ts";
+import type { Connection, DatabaseIdentity, Driver } from "./driver.ts";
 
 /** The source of the random waits between attempts. */
 export type RetryRuntime = Pick<Runtime, "random">;
@@ -47,6 +47,18 @@ export async function transact<T>(
     }
     await waitBackoff(tries, runtime, backoff);
   }
+}
+
+/** Returns a connection that runs statements of the service, also in a transaction of a user. */
+export function asSystem(connection: Connection): Connection {
+  return { query: (statement) => connection.query({ ...statement, isSystem: true }) };
+}
+
+/** Returns the driver in the name of an identity. Throws where none may be taken. */
+export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver {
+  const acting = driver.as?.(identity);
+  if (acting !== undefined) return acting;
+  throw new Error("Cannot act for a user: the statement belongs to a transaction of the system");
 }
 
 /**

@@ -36,6 +36,8 @@ export interface Statement {
   readonly describe?: boolean;
   /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
+  /** True if the service itself runs the statement, also in a transaction of a user's role. */
+  readonly isSystem?: boolean;
   /** The time limit in a SQLite transaction, in milliseconds. Other engines enforce a limit. */
   readonly timeoutMs?: number;
 }

@@ -23,7 +23,7 @@ const shownBy: Readonly<Record<string, string>> = {
   ...by("has", ["hasAll", "hasAny"]),
   ...by("createApp", ["App", "AppConfig"]),
   ...by("App", ["AppEnv", "RequestInfo"]),
-  ...by("AppConfig", ["Middleware"]),
+  ...by("AppConfig", ["Middleware", "ActAsOptions"]),
   ...by("serve", ["ServeConfig", "Server"]),
   ...by("ServeConfig", ["ServiceConfig"]),
   ...by("openDatabase", ["Database"]),

@@ -12,6 +12,7 @@ import { readRoleLimits } from "../../db/tables/role_rights.ts";
 import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
+import type { SupabaseRoles } from "./act_as_supabase.ts";
 import type { DeclaredKeys } from "./declared_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
@@ -52,6 +53,8 @@ export interface ServeDatabaseOptions {
   readonly additions?: SqliteAdditions | undefined;
   /** How changes of a writable database are recorded. Null means no change log and no streams. */
   readonly recording: RecordingOptions | null;
+  /** The roles of callers, or null if the role that logs in runs all statements. */
+  readonly acting?: SupabaseRoles | null;
 }
 
 /**
@@ -60,9 +63,10 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn, isSearched, schemas, keys, additions = {}, recording: wishes }:
-    ServeDatabaseOptions,
+  options: ServeDatabaseOptions,
 ): Promise<CliService> {
+  const { rights, runtime, kv, accountsIn, isSearched, additions = {}, acting = null } = options;
+  const { schemas, keys, recording: wishes } = options;
   const url = await databaseUrl(place);
   const { observe } = runtime;
   const needed = { log: wishes !== null, search: isSearched };
@@ -71,9 +75,12 @@ export async function serveDatabase(
     ? await openForWriting(url, writing)
     : { db: await openDatabase(url, { ...additions, readOnly: true, observe }), journalMode: null };
   const { db } = opened;
-  const wanted = { schemas: schemas ?? undefined, keys };
+  const wanted = { schemas: schemas ?? undefined, keys, roles: acting?.roles };
   const tables = await findTables(db, wanted, runtime);
-  const limits = await readRoleLimits(db.driver, tables);
+  // The role that logs in for other roles may have no right to look.
+  const limitsOf = async (some: readonly TableInfo[]) =>
+    acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
+  const limits = await limitsOf(tables);
   const recording = rights.writable
     ? await install(opened, tables, { ...writing, wishes, runtime })
     : null;
@@ -89,7 +96,10 @@ export async function serveDatabase(
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
-      resources: tables.map((table) => definition(table, rights, follows(table))),
+      resources: tables.map((table) =>
+        definition(table, rights, { hasStreams: follows(table), auth: acting?.scopes })
+      ),
+      ...(acting === null ? {} : { auth: acting.auth, actAs: acting.actAs }),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
     rights,
@@ -100,7 +110,7 @@ export async function serveDatabase(
     describe: db.driver.isShared
       ? async () => {
         const { tables } = await db.introspect(wanted);
-        return describedTables(tables, await readRoleLimits(db.driver, tables));
+        return describedTables(tables, await limitsOf(tables));
       }
       : undefined,
     installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,
@@ -158,7 +168,14 @@ async function install(
   }
 }
 
-function definition(table: TableInfo, rights: CliRights, hasStreams: boolean): ResourceDefinition {
+function definition(
+  table: TableInfo,
+  rights: CliRights,
+  { hasStreams, auth }: {
+    readonly hasStreams: boolean;
+    readonly auth: SupabaseRoles["scopes"] | undefined;
+  },
+): ResourceDefinition {
   const common = resourceOptionsFor(rights);
   const options: ResourceOptions<Record<string, unknown>> = {
     ...common,
@@ -166,6 +183,7 @@ function definition(table: TableInfo, rights: CliRights, hasStreams: boolean): R
     id: table.primaryKey.map((column) => column.name),
     // No version column is known. The service computes ETags from a hash of the row instead.
     etag: {},
+    ...(auth === undefined ? {} : { auth }),
   };
   return resource(table, options);
 }

@@ -1,3 +1,4 @@
+import type { ActingRoles } from "./acting_roles.ts";
 import type { EngineParts } from "../../sql/dialect.ts";
 import type { ChangesEngine } from "./changes_engine.ts";
 import type { MigrationsEngine } from "./migrations_engine.ts";
@@ -44,6 +45,12 @@ export interface PolicyBypass {
 
 /** The roles of an engine: the users of a database, with rights of their own. */
 export interface RolesEngine {
+  /** Reads what the login role and other roles may do. */
+  acting(
+    driver: Driver,
+    roles: readonly string[],
+    tables: readonly TableInfo[],
+  ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
   /** Reads the policies that do not apply to the role in these tables. */
   bypasses(

@@ -51,7 +51,12 @@ export const postgresEngine: DatabaseEngine = {
     logParts: "tables and functions named _service_* are to be added, for the changes that live " +
       "streams show",
   },
-  roles: { limits: readPostgresRoleLimits, bypasses: readPostgresPolicyBypasses },
+  roles: {
+    limits: readPostgresRoleLimits,
+    bypasses: readPostgresPolicyBypasses,
+    acting: async (...given) =>
+      await (await import("./driver/transactions/acting_roles.ts")).readActingRoles(...given),
+  },
   migrations: async () =>
     (await import("./migrations/postgres_migrations.ts")).postgresMigrationsEngine,
 };

@@ -38,6 +38,7 @@ export function resourcesForSystem(): ResourceChanger {
         sortable: new Set(table.columns),
       },
       fieldsOf: null,
+      identityOf: null,
       variesByCaller: false,
       groups: createAggregateColumns(table, table.columns),
       capabilities: {

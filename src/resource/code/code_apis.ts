@@ -1,5 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
+import { actingDriver } from "../../db/transact.ts";
 import type { Driver } from "../../db/driver.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import { transactionHandle } from "../../db/database_handle.ts";
@@ -59,14 +60,20 @@ interface CalledResource {
 export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
+  readonly #identityOf: Resource["identityOf"];
   readonly #called = new Map<Resource, CalledResource>();
   readonly #ofSystem: ResourceChanger = resourcesForSystem();
   readonly #sqlPlans = new SqlPlans();
 
   /** `resources` maps the decoded paths below the base path to their resources. */
-  constructor(resources: ReadonlyMap<string, Resource>, runtime: Runtime) {
+  constructor(
+    resources: ReadonlyMap<string, Resource>,
+    runtime: Runtime,
+    identityOf: Resource["identityOf"],
+  ) {
     this.#resources = resources;
     this.#runtime = runtime;
+    this.#identityOf = identityOf;
   }
 
   /** Returns the API for a caller. The API runs its transactions on `driver`. */
@@ -156,7 +163,7 @@ export class CodeApis {
     return await within.join((part) => {
       const joined = resourcesInTransaction(part, resource.driver)(resource);
       return answer(endpoint, call, { ...caller, within: part.within }, joined);
-    });
+    }, caller.isSystem);
   }
 
   async #transaction<T>(
@@ -180,9 +187,10 @@ export class CodeApis {
           }
         },
       );
-    if (within !== null) return await within.join(({ driver }) => run(driver));
+    if (within !== null) return await within.join(({ driver }) => run(driver), caller.isSystem);
     try {
-      return await run(base);
+      const identityOf = caller.isSystem ? null : this.#identityOf;
+      return await run(identityOf === null ? base : actingDriver(base, identityOf(caller.user)));
     } catch (error) {
       // A failed BEGIN or COMMIT, or the failure of the last attempt, is not an error of the
       // caller's own statement.

@@ -4,7 +4,64 @@ import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerEtagRules, EtagPolicy } from "../http/etag.ts";
+import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
+import type { ResolvedFields } from "./resolve_field_lists.ts";
+
+/** Returns the columns on which the role of a caller has no right; null if it has all rights. */
+export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
+
+/**
+ * Returns the fields of callers, without the columns on which their roles in the database have no
+ * right. A role without a right on any column keeps its fields: the database refuses its statement.
+ */
+export function withinRights(
+  { widest, of }: Pick<ResolvedFields, "widest" | "of">,
+  rightsOf: ColumnRightsOf,
+): FieldsOfCaller {
+  return (user) => {
+    const own = of?.(user) ?? { id: "", narrow: () => widest };
+    const ofRole = rightsOf(user);
+    if (ofRole === null) return own;
+    const rights = partialRights(ofRole);
+    return {
+      id: `${ofRole.role} ${own.id}`,
+      rights,
+      narrow: () => fieldsWithinRights(own.narrow(), rights),
+    };
+  };
+}
+
+type ColumnRights = Pick<RoleOnTable, "unreadable" | "notInsertable" | "notUpdatable">;
+
+function partialRights(
+  { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
+): ColumnRights {
+  const some = (lacking: ReadonlySet<ColumnInfo>) =>
+    lacking.size < columns.length ? lacking : noColumns;
+  return {
+    unreadable: some(unreadable),
+    notInsertable: some(notInsertable),
+    notUpdatable: some(notUpdatable),
+  };
+}
+
+function fieldsWithinRights(
+  fields: FieldPolicy,
+  { unreadable, notInsertable, notUpdatable }: ColumnRights,
+): FieldPolicy {
+  return {
+    readable: fields.readable.filter((column) => !unreadable.has(column)),
+    writable: fields.writable.difference(notUpdatable.intersection(notInsertable)),
+    immutable: fields.immutable.union(
+      new Set([...notUpdatable.difference(notInsertable)].filter((one) => !one.primaryKey)),
+    ),
+    filterable: fields.filterable.difference(unreadable),
+    sortable: fields.sortable.difference(unreadable),
+  };
+}
+
+const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 /** The fields of a resource before the limits of a caller apply, and the ETags of its rows. */
 export interface WidestFields {
@@ -26,7 +83,7 @@ export function createCallerFields(
 ): (user: User | null) => CallerFields {
   const known = new Map<string, CallerFields>();
   return (user) => {
-    const { id, narrow } = of(user);
+    const { id, narrow, rights } = of(user);
     const made = known.get(id);
     if (made !== undefined) return made;
     const fields = narrow();
@@ -41,6 +98,10 @@ export function createCallerFields(
       },
       withheld,
       fieldsKey: keyOf(fields, table),
+      ...(rights === undefined ? {} : {
+        stored: table.columns.filter((column) => !rights.unreadable.has(column)),
+        notInsertable: rights.notInsertable,
+      }),
     };
     // A field function may return new lists in each call, so the cache drops its oldest entry.
     const [eldest] = known.keys();

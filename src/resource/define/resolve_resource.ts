@@ -27,7 +27,7 @@ import type { CheckedDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { InflightResponses } from "../http/inflight_responses.ts";
 import type { EtagKeys } from "../http/etag.ts";
-import { createCallerFields } from "./caller_fields.ts";
+import { type ColumnRightsOf, createCallerFields, withinRights } from "./caller_fields.ts";
 import { resolveFieldLists } from "./resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { resolveComputed } from "./resolve_computed.ts";
@@ -49,6 +49,10 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
+  /** Returns in whose name the database runs the statements of a caller, or null. */
+  readonly identityOf: Resource["identityOf"];
+  /** Returns the columns on which the roles of callers have rights. Absent without such roles. */
+  readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf) | undefined;
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
@@ -103,14 +107,10 @@ export function resolveResource(
   const softDelete = options.softDelete === undefined
     ? null
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
-  const { widest: fields, of: ofCaller, varying: varyingFields } = resolveFieldLists(
-    options.fields,
-    {
-      table,
-      softDelete,
-      find,
-    },
-  );
+  const lists = resolveFieldLists(options.fields, { table, softDelete, find });
+  const { widest: fields, varying: varyingFields } = lists;
+  const rightsOf = context.columnRightsOf?.(table);
+  const ofCaller = rightsOf === undefined ? lists.of : withinRights(lists, rightsOf);
   const generated = resolveGenerated(options, table, find);
   const capabilities = possibleCapabilities(options.capabilities, table);
   requireCreatable({ ...options, capabilities }, table, {
@@ -149,6 +149,7 @@ export function resolveResource(
     url,
     table,
     driver,
+    identityOf: context.identityOf,
     db: databaseHandle(driver, sqlPlans),
     api: (caller) => context.apiOf(caller, driver),
     sqlPlans,
@@ -163,9 +164,10 @@ export function resolveResource(
       : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
     varyingFields,
     safeNumbers: false,
-    variesByCaller: context.varying.has(definition),
+    variesByCaller: context.identityOf !== null || context.varying.has(definition),
     sameFieldsAs: () => null,
     withheld: none,
+    stored: table.columns,
     fieldsKey: "",
     groups: createAggregateColumns(table, fields.readable),
     strictInput: options.strictInput,

@@ -18,6 +18,11 @@ export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 export interface CallerFieldLists {
   /** A string that is equal for callers with the same fields. */
   readonly id: string;
+  /** The rights of the caller's role on columns of the database. Default: all rights. */
+  readonly rights?: {
+    readonly unreadable: ReadonlySet<ColumnInfo>;
+    readonly notInsertable: ReadonlySet<ColumnInfo>;
+  };
   /** Returns the fields of the caller, which are a subset of the widest policy. */
   narrow(): FieldPolicy;
 }
@@ -29,6 +34,10 @@ export interface CallerFields {
   readonly etag: EtagPolicy | null;
   /** The columns that other callers may read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The columns that the role of the caller may read in the database. Absent for all columns. */
+  readonly stored?: readonly ColumnInfo[];
+  /** The columns whose values the role may not insert. Absent for none. */
+  readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** A string that is equal for callers with equal lists, and different for all other callers. */
   readonly fieldsKey: string;
 }

@@ -22,9 +22,10 @@ export interface OpenTransaction {
   readonly base: Driver;
   /**
    * Runs `work` as a part of the transaction, with the transaction as its driver. If `work` throws,
-   * only the part is rolled back. Throws a plain Error after the transaction has ended.
+   * only the part is rolled back. Throws a plain Error after the transaction has ended. `isSystem` is
+   * true if the part runs with the rights of the service.
    */
-  join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T>;
+  join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }
 
 /** A part of an open transaction. */

@@ -2,7 +2,7 @@ import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { DatabaseIdentity, Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
@@ -96,6 +96,11 @@ export interface Resource {
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
+  /**
+   * Returns in whose name the database runs the statements of a caller, for the option `actAs`. Null
+   * if the role of the service runs them.
+   */
+  readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The database, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
   /** Returns the operations of the app for a caller in code. The operations use this database. */
@@ -110,7 +115,7 @@ export interface Resource {
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if the fields of this or of a related resource depend on the caller. */
+  /** True if the fields of this or of a related resource, or the role, depend on the caller. */
   readonly variesByCaller: boolean;
   /**
    * Returns a function that compares another user with this caller, or null if no fields depend on
@@ -120,6 +125,10 @@ export interface Resource {
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, but not the caller of this request. */
   readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The columns that statements may read for the service: all, or those that a role may read. */
+  readonly stored: readonly ColumnInfo[];
+  /** The columns whose values the role of the caller may not insert. Absent for none. */
+  readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
   /** Identifies the fields of the caller. Empty if the fields do not depend on the caller. */

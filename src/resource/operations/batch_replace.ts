@@ -90,7 +90,7 @@ async function lockItems(
   const what = {
     keys: items.map(({ key }) => key),
     where: writableRows(write),
-    columns: table.columns,
+    columns: resource.stored,
     lock: true as const,
   };
   const rows = await readByKeys(what, resource, connection);

@@ -7,6 +7,7 @@ import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../model/operation.ts";
 import { type ResponsePart, responseTooLarge } from "../http/response_byte_budget.ts";
+import { narrowForCaller } from "../rights/caller_view.ts";
 import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";
 import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -84,7 +85,7 @@ async function outputOf(
   const { resource, request, user } = call;
   const input = await validInput(procedure, request.body);
   const output = await procedure.handler({
-    db: resource.db,
+    db: narrowForCaller(user, resource).db,
     user,
     request: request.raw,
     resource: { name: resource.name, url: resource.url },

@@ -133,6 +133,6 @@ async function withIncluded(
 }
 
 /** Returns the columns to read. The ETag is computed from the whole row. */
-function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
-  return etag === null ? columnsOf(view, table) : table.columns;
+function readFor(view: View, { etag, table, stored }: Resource): readonly ColumnInfo[] {
+  return etag === null ? columnsOf(view, table) : stored;
 }

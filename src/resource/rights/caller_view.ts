@@ -1,4 +1,7 @@
 import type { User } from "../../auth/user.ts";
+import { databaseHandle } from "../../db/database_handle.ts";
+import type { Driver } from "../../db/driver.ts";
+import { actingDriver } from "../../db/transact.ts";
 import type { Relation, Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -19,14 +22,17 @@ export function narrowForCaller(
 }
 
 /**
- * Returns a string that is equal for all users with the same fields of a resource and of the
- * resources that its relations lead to. The string is empty if no fields depend on the user.
+ * Returns a string that is equal for all users with the same role and the same fields of a resource
+ * and of the resources that its relations lead to. The string is empty if nothing depends on the
+ * user. The settings of the role are not in the string: they may contain the expiry of a token.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
-  return [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
-    " ",
-  );
+  const role = resource.identityOf === null ? "" : `${resource.identityOf(user).role} `;
+  return role +
+    [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
+      " ",
+    );
 }
 
 function reachedFrom(resource: Resource): ReadonlySet<Resource> {
@@ -48,6 +54,7 @@ class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;
   readonly #seen = new Map<Resource, Resource>();
+  #acting: Driver | null = null;
 
   constructor(user: User | null, safeNumbers: boolean) {
     this.#user = user;
@@ -66,8 +73,19 @@ class CallerView {
       served: { value: { get: (table: TableInfo) => this.#resourceOf(table, resource) } },
       sameFieldsAs: { value: () => this.#sameFieldsAs() },
     });
+    if (resource.identityOf !== null) this.#actAs(seen, resource, resource.identityOf);
     this.#seen.set(resource, seen);
     return seen;
+  }
+
+  /** Lets the database run the statements of the request in the name of the caller. */
+  #actAs(seen: Resource, { driver, db, sqlPlans }: Resource, identityOf: IdentityOf): void {
+    const acting = () => this.#acting ??= actingDriver(driver, identityOf(this.#user));
+    Object.defineProperties(seen, {
+      driver: { get: acting },
+      // A part of a transaction has a separate handle.
+      db: { get: () => acting() === driver ? db : databaseHandle(acting(), sqlPlans) },
+    });
   }
 
   /** Returns a function that references no resource, because every open stream keeps it. */
@@ -85,6 +103,8 @@ class CallerView {
     return other === undefined ? undefined : this.of(other);
   }
 }
+
+type IdentityOf = NonNullable<Resource["identityOf"]>;
 
 const none: ReadonlySet<never> = new Set();
 const noFields = Object.freeze({});

@@ -21,12 +21,15 @@ export async function notFoundOrForbidden(
   connection: Connection,
   among: Filter = resource.undeleted,
 ): Promise<Problem> {
-  const { table, reader } = resource;
-  if (grant.rows.kind === "all") return notFound(resource, target.segment);
+  const { table, reader, identityOf } = resource;
+  // A policy of the database may let the role of the user read the row, but not change it.
+  const hasPolicies = identityOf !== null;
+  if (grant.rows.kind === "all" && !hasPolicies) return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
   // A row that is within the scope now was created after the failed write, which is still a 404.
-  const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
+  const isExisting = await count(seen) > 0 &&
+    (hasPolicies || await count(and(seen, grant.rows)) === 0);
   return isExisting
     ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)
     : notFound(resource, target.segment);

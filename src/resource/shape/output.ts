@@ -267,8 +267,8 @@ export function rowReply(
   resource: Resource,
   { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
 ): DataReply {
-  const { table, etag } = resource;
-  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
+  const { stored, etag } = resource;
+  const [shown] = presentRows([row], stored, viewOf(resource), included);
   const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
@@ -283,8 +283,8 @@ export function rowsReply(
   resource: Resource,
   included?: readonly Included[],
 ): DataReply {
-  const { table } = resource;
-  const shown = presentRows(rows, table.columns, viewOf(resource), included);
+  const { table, stored } = resource;
+  const shown = presentRows(rows, stored, viewOf(resource), included);
   return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });
 
   function withIds(shown: readonly Row[], rows: readonly Row[]): readonly Row[] {
@@ -304,7 +304,7 @@ export function requireFittingReply(
   resource: Resource,
   included?: readonly Included[],
 ): void {
-  const { table: { columns }, readCosts: { maxAnswerBytes } } = resource;
+  const { stored: columns, readCosts: { maxAnswerBytes } } = resource;
   // Computed fields do not count, because their functions must run only once for each response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);

@@ -66,7 +66,7 @@ async function runDelete(
 ): Promise<DeletedRows> {
   const { hooks, reader, table } = resource;
   const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
-  const returning = hooks.onAfterDelete === undefined || isRead ? [] : table.columns;
+  const returning = hooks.onAfterDelete === undefined || isRead ? [] : resource.stored;
   const before = isRead ? await readRows(where, resource, connection) : [];
   const statement = reader.compile(deletePlan(where, returning, resource));
   const { rows, changed } = await connection.query(statement);
@@ -80,10 +80,10 @@ async function runDelete(
 /** Reads the rows of a table whose rules do not allow RETURNING. */
 async function readRows(
   where: Filter,
-  { table, reader }: Resource,
+  { table, reader, stored: columns }: Resource,
   connection: Connection,
 ): Promise<readonly Row[]> {
-  const plan = { ...readPlan(table, table.columns, where), lock: true as const };
+  const plan = { ...readPlan(table, columns, where), lock: true as const };
   return (await fetchRows(connection, plan, reader)).rows;
 }
 

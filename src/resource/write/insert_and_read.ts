@@ -32,7 +32,7 @@ export async function insertAndRead(
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(
-      { keys, where: allRows, columns: table.columns },
+      { keys, where: allRows, columns: resource.stored },
       resource,
       connection,
     );

@@ -22,12 +22,12 @@ export async function insertRows(
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
-  const { table, reader, hooks } = write.resource;
+  const { table, reader, hooks, stored: returning } = write.resource;
   const columns = columnsOf(rows, table);
   const scope = rows.length === 1 ? scopeOfStatement(write, connection) : {};
   const inserted: Row[] = [];
   for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write, connection))) {
-    const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
+    const plan = { kind: "insert" as const, table, columns, rows: some, returning };
     try {
       const returned = connection.inserts === "read-back"
         ? await insertAndRead(some, write.resource, connection)

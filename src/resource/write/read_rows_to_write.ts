@@ -66,6 +66,16 @@ export async function readByKeys(
   return found;
 }
 
+/**
+ * Returns the lock of rows before a delete. A role of the database may have the right to delete rows
+ * that it may not update, and such a role cannot lock the rows.
+ */
+export function deletionLock(
+  { identityOf, softDelete }: Resource,
+): { readonly lock?: true } {
+  return identityOf !== null && softDelete === null ? {} : { lock: true };
+}
+
 /** Selects the rows that a batch by filter reads before it writes them. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;

@@ -4,6 +4,7 @@ import {
   type OptimisticIds,
   recordOptimisticIds,
 } from "../../db/changes/record_optimistic_ids.ts";
+import { asSystem } from "../../db/transact.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -35,12 +36,13 @@ export async function writeRecordingIds<Written>(
   work: () => Promise<Written>,
 ): Promise<WriteWithIds<Written>> {
   if (idsOf === null) return { written: await work(), recorded: noOptimisticIds };
-  const since = await logPositionBefore(connection, reader);
+  const log = asSystem(connection);
+  const since = await logPositionBefore(log, reader);
   const written = await work();
   const ids = idsOf(written);
   return {
     written,
-    recorded: await recordOptimisticIds(connection, { table, ids, since }, reader),
+    recorded: await recordOptimisticIds(log, { table, ids, since }, reader),
   };
 }
 

@@ -21,7 +21,7 @@ import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
 import { parseOptimisticId } from "./values/optimistic_id.ts";
 import { invalidField } from "./values/parse_fields.ts";
-import { readByKeys } from "./read_rows_to_write.ts";
+import { deletionLock, readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request addresses in its path. `key` is null for an invalid id. */
 export interface PathRow {
@@ -94,10 +94,20 @@ export async function lockTarget(
   write: WriteCall,
   connection: Connection,
 ): Promise<Row> {
-  const row = await lockRow(writableTarget(target, write), write.resource, connection);
+  const row = await readTarget(target, write, connection);
   if (row === null) throw await notFoundOrForbidden(target, write, connection);
   requirePrecondition(target.precondition, row, write.resource);
   return row;
+}
+
+function readTarget(
+  target: RowTarget,
+  write: WriteCall,
+  connection: Connection,
+): Promise<Row | null> {
+  const { grant, resource } = write;
+  const lock = grant.access === "delete" ? deletionLock(resource) : { lock: true as const };
+  return fetchRow(writableTarget(target, write), resource, connection, lock);
 }
 
 /** Returns the row that matches, locked until the transaction ends, or null if no row matches. */
@@ -112,14 +122,14 @@ export function lockRow(
 /** Returns the row that matches, or null if no row matches. */
 export async function fetchRow(
   where: Filter,
-  { table, reader }: Resource,
+  { table, reader, stored: columns }: Resource,
   connection: Connection,
   lock: Pick<ReadPlan, "lock"> = {},
 ): Promise<Row | null> {
   const { rows } = await fetchRows(connection, {
     kind: "read",
     table,
-    columns: table.columns,
+    columns,
     where,
     order: [],
     after: null,
@@ -141,12 +151,14 @@ export async function targetNotWritten(
   connection: Connection,
 ): Promise<Error> {
   const { etag } = write.resource;
-  const stored = await lockRow(writableTarget(target, write), write.resource, connection);
+  const stored = await readTarget(target, write, connection);
   if (stored === null) return await notFoundOrForbidden(target, write, connection);
   if (current === null) requirePrecondition(target.precondition, stored, write.resource);
   const isChanged = current !== null && etag !== null &&
     tagOf(stored, etag) !== tagOf(current, etag);
-  return isChanged ? preconditionFailed(tagOf(stored, etag)) : new RowKept(write.grant.access);
+  return isChanged
+    ? preconditionFailed(tagOf(stored, etag))
+    : new RowKept(write.grant.access, write.resource.identityOf !== null);
 }
 
 /**
@@ -154,12 +166,16 @@ export async function targetNotWritten(
  * prevented the write, or another request has changed the row after the statement.
  */
 export class RowKept extends Problem {
-  /** Creates the problem. The write is tried once more in a transaction. */
-  constructor(access: Access) {
-    const [slug, detail] = access === "delete"
-      ? ["conflict", "Cannot delete: the database keeps this row"] as const
+  /**
+   * Creates the problem. The write is tried once more in a transaction. `hasPolicies` is true if a
+   * policy may have prevented the write.
+   */
+  constructor(access: Access, hasPolicies: boolean) {
+    const slug = hasPolicies ? "forbidden" : "conflict";
+    const [used, detail] = access === "delete"
+      ? [slug, "Cannot delete: the database keeps this row"] as const
       : ["validation-error", `Cannot ${access}: the database did not keep the change`] as const;
-    super(slug, detail);
+    super(used, detail);
   }
 }
 

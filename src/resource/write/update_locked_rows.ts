@@ -33,9 +33,9 @@ export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
 /** Returns the columns to read of locked rows that are updated together. */
-export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
+export function columnsToUpdate({ table, etag, stored }: Resource): readonly ColumnInfo[] {
   const references = foreignKeyColumnsOf(table);
-  return table.columns.filter((column) =>
+  return stored.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||
     column === etag?.updatedAtField || references.has(column.dbName)
   );
@@ -52,7 +52,7 @@ export async function updateLockedRows(
 ): Promise<number> {
   const { resource } = write;
   const { table, hooks, batch } = resource;
-  const returning = hooks.onAfterUpdate === undefined ? [] : table.columns;
+  const returning = hooks.onAfterUpdate === undefined ? [] : resource.stored;
   const changed = new Map<string, Row>();
   let count = 0;
   const slices = slicesOf(resource);

@@ -83,8 +83,8 @@ export async function updateReturning(
   connection: Connection,
 ): Promise<Row | null> {
   if (set.size === 0) return await lockRow(where, resource, connection);
-  const { table, reader } = resource;
-  const plan = { kind: "update" as const, table, set, where, returning: table.columns };
+  const { table, reader, stored: returning } = resource;
+  const plan = { kind: "update" as const, table, set, where, returning };
   try {
     return (await fetchRows(connection, within === undefined ? plan : { ...plan, within }, reader))
       .rows[0] ?? null;

@@ -6,6 +6,7 @@ import type { OperationCall, ResourceCall } from "../model/operation.ts";
 import { limitedReadConnection } from "../read/limited_reads.ts";
 import { inTransaction, type WriteConnection } from "./transaction/in_transaction.ts";
 import {
+  deletionLock,
   type MatchingRows,
   readByKeys,
   readMatching,
@@ -104,7 +105,7 @@ function currentRows(
   let reading: Promise<RowsByKey> | null = null;
   return async (key) => {
     reading ??= readByKeys(
-      { keys, where, columns: table.columns },
+      { keys, where, columns: resource.stored },
       resource,
       limitedReadConnection(call),
     );
@@ -115,13 +116,14 @@ function currentRows(
 }
 
 async function lockRows<Values>(
-  { matching: { where, columns } }: MatchingWrite<Values>,
+  { matching: { where, columns }, values: written }: MatchingWrite<Values>,
   found: readonly FoundRow<Values>[],
   { resource }: ResourceCall,
   connection: Connection,
 ): Promise<readonly LockedRow<Values>[]> {
   const keys = found.map(({ key }) => key);
-  const rows = await readByKeys({ keys, where, columns, lock: true }, resource, connection);
+  const lock = written === null ? deletionLock(resource) : { lock: true as const };
+  const rows = await readByKeys({ keys, where, columns, ...lock }, resource, connection);
   return found.flatMap(({ key, values }) => {
     const current = rows.get(keyId(key, resource.table));
     return current === undefined ? [] : [{ current, values }];

@@ -31,6 +31,7 @@ export function operatorResources(
         sortable: new Set(fields.readable),
       },
       fieldsOf: null,
+      identityOf: null,
       varyingFields: new Set(),
       variesByCaller: false,
       capabilities: {

@@ -19,7 +19,11 @@ export interface DriverWatch {
 }
 
 /** Wraps a driver so that its operations call the watches. Without watches, returns the driver. */
-export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
+export function watchedDriver(
+  driver: Driver,
+  watches: readonly DriverWatch[],
+  base?: Driver,
+): Driver {
   const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
   const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));
   if (ofStatements === null && ofTransaction === null) return driver;
@@ -34,7 +38,7 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
         : untilEnd(ofTransaction(), inner.query(statement)),
   });
   const { loneWrites, threads, poolUsage, observeBy } = driver;
-  return {
+  const self: Driver = {
     dialect: driver.dialect,
     label: driver.label,
     isShared: driver.isShared,
@@ -60,7 +64,15 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
       ? {}
       : { observeBy: (observe) => void observeBy.call(driver, observe) }),
     close: () => driver.close(),
+    ...(base === undefined ? {} : { base }),
+    ...(driver.as === undefined ? {} : {
+      as: (identity) => {
+        const acting = driver.as!(identity);
+        return watchedDriver(acting, watches, acting.base === undefined ? undefined : self);
+      },
+    }),
   };
+  return self;
 }
 
 function watchedQuery(

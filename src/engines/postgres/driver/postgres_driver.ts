@@ -9,6 +9,7 @@ import { postgresText } from "../sql/text_operators.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type {
   Connection,
+  DatabaseIdentity,
   Driver,
   PoolUsage,
   QueryResult,
@@ -17,18 +18,14 @@ import type {
 } from "../../../db/driver.ts";
 import { maxWaitingReads, ReadLimiter } from "../../../db/read_limiter.ts";
 import { createPool, type Pool } from "./connection_pool.ts";
-import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
-import { toPostgresError } from "./postgres_errors.ts";
-import { type PostgresReadDependencies, PostgresReads } from "./postgres_reads.ts";
+import type { PostgresSession } from "./postgres_connection.ts";
+import { PostgresReads } from "./postgres_reads.ts";
 import { runStatement, translate, whenOpen } from "./run_statement.ts";
 import { maxRunningReads, SharedReads, slowMs } from "./shared_reads.ts";
 import { SharedWrites } from "./shared_writes.ts";
-import {
-  type CommitListeners,
-  commitListeners,
-  type TransactionGuard,
-  transactionGuard,
-} from "../../../db/transact.ts";
+import { ActingDriver, type ActingDriverParts } from "./transactions/acting_driver.ts";
+import { begin, runTransaction } from "./transactions/postgres_transaction.ts";
+import { commitListeners, transactionGuard } from "../../../db/transact.ts";
 
 /** The library-specific parts of a Postgres driver, and the settings of the driver. */
 export interface PostgresDriverOptions {
@@ -69,30 +66,29 @@ class PostgresDriver implements Driver {
   readonly created: WeakSet<TableInfo> = new WeakSet();
   readonly loneWrites: Connection;
   readonly #options: PostgresDriverOptions;
-  readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;
-  readonly #guard: TransactionGuard = transactionGuard();
-  readonly #reads: PostgresReadDependencies;
+  readonly #parts: ActingDriverParts;
   /** Null if connections do not run several statements without waiting. */
   readonly #sharedReads: SharedReads | null;
-  readonly #raisedMessages: boolean;
   #closing: Promise<void> | null = null;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
-    this.#raisedMessages = options.raisedMessages ?? true;
     this.#pool = createPool(options.sessions, options.waitLimitMs, options.clock);
+    const pipelines = options.pipelines === true;
     const parts = {
-      guard: this.#guard,
+      guard: transactionGuard(),
+      commits: commitListeners(),
       pool: this.#pool,
       limit: () => this.#limit(),
+      connect: whenOpen,
       clock: options.clock,
-      raisedMessages: this.#raisedMessages,
+      raisedMessages: options.raisedMessages ?? true,
+      pipelines,
     };
-    const pipelines = options.pipelines === true;
     const limiter = (maxRunning: number) =>
       new ReadLimiter({ ...options, maxRunning, maxWaiting: maxWaitingReads });
-    this.#reads = {
+    this.#parts = {
       ...parts,
       turns: limiter(options.maxReads),
       // Reads by key do not wait for these reads, which may be longer.
@@ -105,7 +101,7 @@ class PostgresDriver implements Driver {
     this.loneWrites = !pipelines ? this : new SharedWrites({
       ...parts,
       alone: (statement: Statement) => this.#query(statement),
-      committed: () => this.#commits.notify(),
+      committed: () => parts.commits.notify(),
     });
     this.label = options.label;
     this.isShared = options.isShared;
@@ -115,13 +111,13 @@ class PostgresDriver implements Driver {
   async query(statement: Statement): Promise<QueryResult> {
     const shared = statement.isSingle === true ? this.#sharedReads : null;
     if (shared === null) return await this.#query(statement);
-    this.#guard.check();
+    this.#parts.guard.check();
     const result = shared.isQuick(statement) ? await shared.read(statement) : null;
     return result ?? await this.#query(statement, shared);
   }
 
   async #query(statement: Statement, measures: SharedReads | null = null): Promise<QueryResult> {
-    this.#guard.check();
+    this.#parts.guard.check();
     const limit = this.#limit();
     const session = await this.#pool.acquire(statement.text);
     try {
@@ -129,49 +125,34 @@ class PostgresDriver implements Driver {
       const beganAt = measures === null ? 0 : this.#options.clock.elapsedMs();
       const result = await runStatement(connection, statement);
       measures?.measured(statement, this.#options.clock.elapsedMs() - beganAt);
-      if (!onlyReads.test(statement.text)) this.#commits.notify();
+      if (!onlyReads.test(statement.text)) this.#parts.commits.notify();
       return result;
     } catch (error) {
       const sent = onlyReads.test(statement.text) ? "read" : "write";
-      throw translate(error, statement, sent, this.#raisedMessages);
+      throw translate(error, statement, sent, this.#parts.raisedMessages);
     } finally {
       this.#pool.release(session);
     }
   }
 
+  as(identity: DatabaseIdentity): Driver {
+    return new ActingDriver(this, this.#parts, identity);
+  }
+
   reads(limits: ReadLimits): Connection {
-    return new PostgresReads(this.#reads, limits);
+    return new PostgresReads(this.#parts, limits);
   }
 
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
-    this.#guard.check();
+    this.#parts.guard.check();
     const limit = this.#limit();
     const session = await this.#pool.acquire("transaction");
     try {
       const connection = await whenOpen(session, limit);
       await begin(connection, limit);
-      return await this.#transaction(connection, work);
+      return await runTransaction(connection, work, this.#parts);
     } finally {
       this.#pool.release(session);
-    }
-  }
-
-  async #transaction<T>(
-    connection: PostgresConnection,
-    work: (connection: Connection) => MaybePromise<T>,
-  ): Promise<T> {
-    const unit = new PostgresTransaction(connection, this.#raisedMessages);
-    try {
-      const result = await this.#guard.run(async () => await work(unit));
-      await unit.end();
-      const done = await commit(connection, this.#raisedMessages);
-      // After a failed statement, the server responds to COMMIT with ROLLBACK and no error.
-      if (done.command === "ROLLBACK") throw unit.failure;
-      this.#commits.notify();
-      return result;
-    } catch (error) {
-      await unit.abandon();
-      throw error;
     }
   }
 
@@ -184,7 +165,7 @@ class PostgresDriver implements Driver {
   }
 
   onCommit(listener: () => void): () => void {
-    return this.#commits.add(listener);
+    return this.#parts.commits.add(listener);
   }
 
   #limit(): Deadline {
@@ -203,85 +184,8 @@ class PostgresDriver implements Driver {
   }
 }
 
-async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
-  try {
-    await limit.within(connection.run("BEGIN", []));
-  } catch (error) {
-    // The server may still begin this transaction later. The next request on this connection would
-    // then write into that transaction.
-    connection.drop();
-    throw toPostgresError(error, "read");
-  }
-}
-
 /** Matches a statement that can be repeated safely. WITH is excluded: it may contain an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
-
-async function commit(
-  connection: PostgresConnection,
-  raisedMessages: boolean,
-): Promise<PostgresResult> {
-  try {
-    return await connection.run("COMMIT", []);
-  } catch (error) {
-    throw toPostgresError(error, "commit", raisedMessages);
-  }
-}
-
-class PostgresTransaction implements Connection {
-  readonly #connection: PostgresConnection;
-  readonly #raisedMessages: boolean;
-  #ended = false;
-  #failure: unknown = null;
-  /** The promise of the last statement, whether it succeeded or failed. */
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(connection: PostgresConnection, raisedMessages: boolean) {
-    this.#connection = connection;
-    this.#raisedMessages = raisedMessages;
-  }
-
-  /** The reason for a failed commit: the error of the first statement that failed. */
-  get failure(): unknown {
-    return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
-  }
-
-  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
-  query(statement: Statement): Promise<QueryResult> {
-    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    const result = this.#last.then(() => this.#run(statement));
-    this.#last = result.catch((error) => this.#failure ??= error);
-    return result;
-  }
-
-  async #run(statement: Statement): Promise<QueryResult> {
-    try {
-      return await runStatement(this.#connection, statement);
-    } catch (error) {
-      // The transaction is not committed, so a lost connection has changed nothing.
-      throw translate(error, statement, "read", this.#raisedMessages);
-    }
-  }
-
-  /** Rejects all further statements. Throws if the connection was lost. */
-  async end(): Promise<void> {
-    this.#ended = true;
-    await this.#last;
-    if (!this.#connection.lost) return;
-    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
-  }
-
-  async abandon(): Promise<void> {
-    this.#ended = true;
-    await this.#last;
-    if (this.#connection.lost) return;
-    await this.#connection.run("ROLLBACK", []).catch((error) => {
-      this.#failure ??= error;
-      // The next request on this connection would find the transaction open.
-      this.#connection.drop();
-    });
-  }
-}
 
 function tooLate(limitMs: number): DatabaseError {
   const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);

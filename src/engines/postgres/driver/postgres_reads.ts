@@ -6,13 +6,15 @@ import type { ReadLimiter } from "../../../db/read_limiter.ts";
 import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
-import type { PostgresConnection } from "./postgres_connection.ts";
+import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
-import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
+import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
+  /** Returns the connection of a session when it is open. */
+  readonly connect: (session: PostgresSession, limit: Deadline) => Promise<PostgresConnection>;
   /** Limits how many reads use a session of the pool at the same time. */
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection, or null if connections do not. */
@@ -79,10 +81,10 @@ export class PostgresReads implements Connection {
   }
 
   async #inTurn(statement: Statement, { limit, beganAt }: Waiting): Promise<QueryResult> {
-    const { pool, clock, raisedMessages } = this.#parts;
+    const { pool, clock, connect, raisedMessages } = this.#parts;
     const session = await pool.acquire("read");
     try {
-      const connection = await whenOpen(session, limit);
+      const connection = await connect(session, limit);
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
       const known = translate(error, statement, "read", raisedMessages);

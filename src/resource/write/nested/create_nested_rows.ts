@@ -78,7 +78,7 @@ function embeddedIn(
     relation,
     view: viewOf(target),
     rows: storedRows(rows, written),
-    read: target.table.columns,
+    read: target.stored,
     places,
     placeOf,
     included: embeddedIn(rows, written),

@@ -20,7 +20,7 @@ export async function findRows(
   const right = related.get(resource);
   const keys = rows.map((row) => keyOfExistingRow(row, resource));
   const found = right === undefined ? new Map<string, Row>() : await readByKeys(
-    { keys, where: and(right.rows, undeleted), columns: table.columns },
+    { keys, where: and(right.rows, undeleted), columns: resource.stored },
     resource,
     connection,
   );

@@ -21,7 +21,7 @@ export async function followGivenKeys(
     rows.some(({ values }) => (values.get(column) ?? databaseDefault) === databaseDefault);
   if (!isCounted || constraint?.name?.endsWith("_pkey") !== true) return false;
   try {
-    await connection.query(advanceCounter(column, table));
+    await connection.query({ ...advanceCounter(column, table), isSystem: true });
     return true;
   } catch (failure) {
     // The role may insert rows but not set the sequence, so the write fails.

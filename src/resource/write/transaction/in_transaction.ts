@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
-import { transact, type TransactOptions } from "../../../db/transact.ts";
+import { asSystem, transact, type TransactOptions } from "../../../db/transact.ts";
 import type { Key } from "../../../plan/key.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
@@ -137,7 +137,7 @@ export async function inTransaction<Outcome>(
     try {
       const outcome = await work(write);
       await write.awaitCalls();
-      await record?.(outcome, connection);
+      await record?.(outcome, asSystem(connection));
       await write.indexWritten();
       return outcome;
     } finally {

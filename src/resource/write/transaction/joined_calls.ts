@@ -17,6 +17,7 @@ export interface Joinable<Notes> extends Connection {
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
+  readonly #driver: Driver;
   readonly #around: Joinable<Notes>;
   readonly #depth: number;
   readonly #inPart = new AsyncLocalStorage<true>();
@@ -25,15 +26,16 @@ export class JoinedCalls<Notes> implements OpenTransaction {
 
   /** Joins the transaction of a driver, which may itself be a part of an open transaction. */
   constructor(driver: Driver, around: Joinable<Notes>, depth = 1) {
-    this.base = driver instanceof PartDriver ? driver.base : driver;
+    this.base = driver.base ?? driver;
+    this.#driver = driver;
     this.#around = around;
     this.#depth = depth;
   }
 
-  join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
+  join<T>(work: (part: TransactionPart) => Promise<T>, isSystem = false): Promise<T> {
     // The call would wait forever for the call in which it runs.
     if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
-    const turn = this.#last.then(() => this.#run(work));
+    const turn = this.#last.then(() => this.#run(work, isSystem));
     this.#last = turn.catch(() => {});
     return turn;
   }
@@ -48,12 +50,21 @@ export class JoinedCalls<Notes> implements OpenTransaction {
     this.#isOpen = false;
   }
 
-  async #run<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
+  async #run<T>(
+    work: (part: TransactionPart) => Promise<T>,
+    isSystem: boolean,
+  ): Promise<T> {
     if (!this.#isOpen) throw hasEnded();
     const savepoint = `call_${this.#depth}`;
-    const connection = new PartConnection(this.#around, () => this.#isOpen);
-    const within = new JoinedCalls(this.base, connection, this.#depth + 1);
-    const driver = new PartDriver(this.base, connection, savepoint);
+    const { base } = this;
+    const acts = this.#driver.as !== undefined && this.#driver !== base;
+    const connection = new PartConnection(
+      this.#around,
+      () => this.#isOpen,
+      acts && isSystem,
+    );
+    const driver = new PartDriver(base, connection, savepoint, acts && !isSystem);
+    const within = new JoinedCalls(driver, connection, this.#depth + 1);
     const part: TransactionPart = {
       driver,
       within,
@@ -84,17 +95,20 @@ export class JoinedCalls<Notes> implements OpenTransaction {
 export class PartConnection<Notes> implements Joinable<Notes> {
   readonly #around: Joinable<Notes>;
   readonly #isAroundOpen: () => boolean;
+  readonly #isSystem: boolean;
   #isOpen = true;
 
-  constructor(around: Joinable<Notes>, isAroundOpen: () => boolean) {
+  /** `isSystem` is true for a call of the system in a transaction of a user's role. */
+  constructor(around: Joinable<Notes>, isAroundOpen: () => boolean, isSystem: boolean) {
     this.#around = around;
     this.#isAroundOpen = isAroundOpen;
+    this.#isSystem = isSystem;
   }
 
   query(statement: Statement): MaybePromise<QueryResult> {
     if (!this.#isOpen || !this.#isAroundOpen()) return Promise.reject(hasEnded());
     return catching(
-      () => this.#around.query(statement),
+      () => this.#around.query(this.#isSystem ? { ...statement, isSystem: true } : statement),
       (error) => Promise.reject(lost(error)),
     );
   }
@@ -115,11 +129,15 @@ export class PartDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
+  /** Absent in a transaction of the system, in which no statement may run for a user. */
+  readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;
 
-  constructor(base: Driver, connection: Connection, savepoint: string) {
+  /** `acts` is true if the transaction has the role of the user whose calls join it. */
+  constructor(base: Driver, connection: Connection, savepoint: string, acts = false) {
     this.base = base;
+    if (acts) this.as = () => this;
     this.dialect = base.dialect;
     this.label = base.label;
     this.isShared = base.isShared;

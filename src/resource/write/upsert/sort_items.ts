@@ -58,7 +58,7 @@ export async function sortItems(
     reached = await readByKeys({ ...what, columns }, resource, connection);
     await requireInScope(foundOf(items, reached, by, resource), scope, resource, connection);
   }
-  const rows = await readByKeys({ ...what, columns: table.columns }, resource, connection);
+  const rows = await readByKeys({ ...what, columns: resource.stored }, resource, connection);
   // Another request has created a row that was not checked.
   if (reached !== null && rows.size !== reached.size) throw new RowsChanged("upsert");
   const found = foundOf(items, rows, by, resource);

@@ -5,7 +5,7 @@ import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 /** Adds the defaults of omitted `wanted` columns. Throws a 422 for a missing required value. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
-  resource: Pick<Resource, "table">,
+  resource: Pick<Resource, "table" | "notInsertable">,
   wanted?: (column: ColumnInfo) => boolean,
 ): Map<ColumnInfo, unknown> {
   const complete = new Map(values);
@@ -16,12 +16,13 @@ export function withDefaults(
 /** Adds the defaults of {@link withDefaults} in place. */
 export function addDefaults(
   complete: Map<ColumnInfo, unknown>,
-  { table }: Pick<Resource, "table">,
+  { table, notInsertable }: Pick<Resource, "table" | "notInsertable">,
   wanted?: (column: ColumnInfo) => boolean,
 ): void {
   const errors: FieldError[] = [];
   for (const column of table.columns) {
     if (complete.has(column) || column.generated || wanted?.(column) === false) continue;
+    if (notInsertable?.has(column) === true) continue;
     const source = column.default;
     if (source === null) {
       if (isRequired(column)) {

@@ -132,6 +132,7 @@ async function answering(
   const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
+    identityOf: null,
     basePath: "/api",
     driver: db.driver,
     writeBy: (driver) => driver,

@@ -31,11 +31,12 @@ export async function introspectPostgres(
   driver: Driver,
   options: IntrospectOptions = {},
 ): Promise<Introspection> {
-  const chosen = await chooseSchemas(driver, options.schemas);
+  const { roles = [] } = options;
+  const chosen = await chooseSchemas(driver, options.schemas, roles);
   const schemas = JSON.stringify(chosen.names);
   const enums = new EnumLabels();
   const [listed, columns, types, uniques, constraints] = await Promise.all([
-    listTables(driver, chosen),
+    listTables(driver, chosen, roles),
     readColumns(driver, schemas),
     readTypes(driver, schemas, enums),
     readUniqueIndexes(driver, schemas),

@@ -28,6 +28,7 @@ export interface CatalogueTable {
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
+  roles: readonly string[],
 ): Promise<{ tables: readonly CatalogueTable[]; leftOut: readonly LeftOut[] }> {
   const rows = await selectNamed(
     connection,
@@ -47,7 +48,10 @@ export async function listTables(
         THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
-        WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
+        WHEN NOT has_table_privilege(c.oid, 'SELECT') AND NOT EXISTS (SELECT FROM pg_roles r
+          WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
+            AND has_any_column_privilege(r.oid, c.oid, 'SELECT'))
+        THEN 'this user may not read it' END`,
     },
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid IN (${chosenTablesQuery}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -55,6 +59,7 @@ export async function listTables(
      ORDER BY array_position(ARRAY(SELECT json_array_elements_text($1::json)), n.nspname::text),
        c.relname`,
     JSON.stringify(schemas.names),
+    JSON.stringify(roles),
   );
   const listed = rows.filter(({ name }) => !isInternal(String(name))).map((row) => {
     const [name, schema] = [String(row.name), String(row.namespace)];

@@ -25,8 +25,9 @@ export interface ChosenSchemas {
 export async function chooseSchemas(
   connection: Connection,
   wanted: readonly string[] | undefined,
+  roles: readonly string[],
 ): Promise<ChosenSchemas> {
-  const { schemas, current } = await readSchemas(connection);
+  const { schemas, current } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>
@@ -54,12 +55,15 @@ interface SchemaRow {
 
 async function readSchemas(
   connection: Connection,
+  roles: readonly string[],
 ): Promise<{ readonly schemas: readonly SchemaRow[]; readonly current: string | null }> {
   const rows = await selectNamed(
     connection,
     {
       name: "n.nspname",
-      isOpen: "has_schema_privilege(n.oid, 'USAGE')",
+      isOpen: `has_schema_privilege(n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_roles r
+        WHERE r.rolname IN (SELECT json_array_elements_text($1::json))
+          AND has_schema_privilege(r.oid, n.oid, 'USAGE'))`,
       current: "current_schema()",
       tables: `(SELECT count(*) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
@@ -70,6 +74,7 @@ async function readSchemas(
     },
     `FROM pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
      ORDER BY n.nspname`,
+    JSON.stringify(roles),
   );
   return {
     schemas: rows.map(({ name, isOpen, tables }) => ({

@@ -88,7 +88,7 @@ async function updateChildren(
       ids.has(keyId(key, table)) ? [bodyPath] : []
     );
     const bodyPath = commonBodyPath(places);
-    const update = { ...shared, returning: table.columns, bodyPath, slices };
+    const update = { ...shared, returning: target.stored, bodyPath, slices };
     const { rows } = await updateByKeys(update, target, connection);
     for (const [id, row] of rows) changed.set(id, row);
   }

@@ -56,7 +56,7 @@ export async function resolveChildren(
   const others = removesOthers === null
     ? []
     : await otherChildren({ keys, visible, named, bodyPath: removesOthers }, target, connection);
-  const what = { keys: [...named, ...others], columns: target.table.columns };
+  const what = { keys: [...named, ...others], columns: target.stored };
   const rows = await readByKeys({ ...what, where: visible, lock: true }, target, connection);
   const within = grant.rows.kind === "all" ? rows : await readByKeys(
     { ...what, where: and(visible, grant.rows), columns: target.table.primaryKey },

@@ -7,7 +7,7 @@ import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { batchTooLarge } from "../../values/batch_items.ts";
 import { atBodyPath, pathInside } from "../../values/body_path.ts";
-import { keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
+import { deletionLock, keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
 import { findRows, keyOfExistingRow } from "../find_rows.ts";
 import {
   foreignKeysOf,
@@ -114,7 +114,7 @@ async function readLinks(
       links: allRows,
     };
     const where = and(referringRowsFilter(keys), visibleLinks(link, resolving), related);
-    const read = readPlan(table, table.columns, where);
+    const read = readPlan(table, link?.stored ?? table.columns, where);
     const { rows } = await fetchRows(
       connection,
       { ...read, limit: limit + connect.length + 1 },
@@ -173,7 +173,11 @@ async function removedLinks(
   const { grant } = nestedWriteCall(link, "delete", plan, call);
   const keys = links.map((current) => keyOf(current, table));
   const what = { keys, columns: table.primaryKey };
-  const locked = await readByKeys({ ...what, where: link.undeleted, lock: true }, link, connection);
+  const locked = await readByKeys(
+    { ...what, where: link.undeleted, ...deletionLock(link) },
+    link,
+    connection,
+  );
   const within = grant.rows.kind === "all"
     ? locked
     : await readByKeys({ ...what, where: grant.rows }, link, connection);

@@ -1,0 +1,185 @@
+import type { ActAsOptions } from "../auth/act_as.ts";
+import { identityFunction } from "../auth/act_as.ts";
+import { actingDriver } from "../db/transact.ts";
+import { engineOf } from "../db/engine/engine_of.ts";
+import type { ActingRole, ActingRoles, RoleOnTable } from "../db/engine/acting_roles.ts";
+import { openDatabase } from "../engines/open_database.ts";
+import type { CheckedDefinition } from "../resource/define/read_definition.ts";
+import { requireTableInfo } from "../resource/define/resource_definition.ts";
+import type { Observer } from "../runtime/observation.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { ActingRights, ParsedConfig } from "./resolve_resources.ts";
+
+/**
+ * Checks the roles of `actAs`, and adapts the resources to the rights of these roles. Throws a plain
+ * Error if a role cannot be taken, or if policies would not restrict it.
+ */
+export async function openActAs<Config extends ParsedConfig>(
+  given: Config,
+  options: ActAsOptions,
+  observe: Observer,
+): Promise<{ readonly config: Config; readonly acting: ActingRights }> {
+  requirePossible(given);
+  const { driver: login } = given.db;
+  const tables = [...new Set(given.resources.flatMap(tablesOf))];
+  const named = [...options.roles, ...(options.system === undefined ? [] : [options.system])];
+  const facts = await engineOf(login).roles!.acting(login, named, tables);
+  for (const role of named) requireMember(role, facts);
+  requireRestricted(options.roles, facts);
+  for (const message of notices(options, facts, given)) observe({ kind: "notice", message });
+  const identityOf = identityFunction(options);
+  const { system } = options;
+  const db = system === undefined ? given.db : await openDatabase(
+    actingDriver(login, { role: system, settings: {}, isSystem: true }),
+  );
+  const rightsOf = (table: TableInfo) =>
+    facts.rights.filter((one) => one.table === table && options.roles.includes(one.role));
+  const rights = new Map(tables.map((table) => [
+    table,
+    new Map(rightsOf(table).map((one) => [one.role, one])),
+  ]));
+  const byRole = new Map(options.roles.map((role) => [
+    role,
+    actingDriver(db.driver, { role, settings: {} }),
+  ]));
+  return {
+    config: {
+      ...given,
+      db,
+      resources: given.resources.map(withoutStreams),
+    },
+    acting: {
+      identityOf,
+      columnRightsOf: (table) => {
+        const byRole = rights.get(table);
+        return (user) => byRole?.get(identityOf(user).role) ?? null;
+      },
+      driverOf(table) {
+        const isReader = ({ reads, unreadable }: RoleOnTable) => reads && unreadable.size === 0;
+        const reader = rightsOf(table).find(isReader)?.role;
+        if (reader !== undefined) return byRole.get(reader) ?? null;
+        const all = facts.rights.filter((one) => one.table === table);
+        const own = all.find(({ role }) => role === (system ?? facts.login?.name));
+        // The check of the tables reports a table that does not exist.
+        return all.length === 0 || own !== undefined && isReader(own) ? db.driver : null;
+      },
+      inEachRole: (resources) =>
+        resources.flatMap(({ name, table }) =>
+          rightsOf(table).flatMap(({ reads, role }) => {
+            const driver = reads ? byRole.get(role) : undefined;
+            return driver === undefined ? [] : [{ name, table, driver }];
+          })
+        ),
+    },
+  };
+}
+
+/** Returns the served table, and the tables that link its rows to others. */
+function tablesOf({ table, options: { relations } }: CheckedDefinition): readonly TableInfo[] {
+  const links = Object.values(relations).flatMap(({ through }) => through ?? []);
+  return [table, ...links].map(requireTableInfo);
+}
+
+function requirePossible({ db, resources, changes }: ParsedConfig): void {
+  const { driver, label } = db;
+  if (driver.as === undefined || engineOf(driver).roles === null) {
+    throw new Error(`Cannot start: actAs needs roles of Postgres, and ${label} has none`);
+  }
+  for (const { table, options } of resources) {
+    if (options.db === undefined || options.db.driver === driver) continue;
+    throw new Error(
+      `Cannot serve "${
+        requireTableInfo(table).label
+      }": it has a db of its own, and actAs belongs to ` +
+        "the db of the app",
+    );
+  }
+  if (changes?.mode !== "service") return;
+  throw new Error(
+    'Cannot start: changes.mode is "service", whose log the roles of actAs would have to write: set ' +
+      'it to "triggers"',
+  );
+}
+
+function requireMember(role: string, { login, roles }: ActingRoles): void {
+  const found = roles.find(({ name }) => name === role);
+  if (found === undefined) throw new Error(`Cannot act as "${role}": there is no such role`);
+  if (found.isMember || login === null) return;
+  throw new Error(
+    `Cannot act as "${role}": the role "${login.name}" is no member of it: GRANT ${role} TO ` +
+      login.name,
+  );
+}
+
+/** Requires that policies restrict each role of users. */
+function requireRestricted(names: readonly string[], { roles, rights }: ActingRoles): void {
+  for (const { name, isSuperuser, bypasses } of roles) {
+    if (!names.includes(name) || !isSuperuser && !bypasses) continue;
+    const power = isSuperuser ? "is a superuser" : "has BYPASSRLS";
+    throw new Error(`Cannot act as "${name}": it ${power}, so no policy would restrict it`);
+  }
+  const owned = rights.find(({ role, isExempt }) => isExempt && names.includes(role));
+  if (owned === undefined) return;
+  const { role, table: { label } } = owned;
+  throw new Error(
+    `Cannot act as "${role}": it owns "${label}", whose policies do not restrict it: ALTER TABLE ` +
+      `${label} FORCE ROW LEVEL SECURITY`,
+  );
+}
+
+/** Returns sentences about rights that the operator may not intend. */
+function notices(
+  { roles, system }: ActAsOptions,
+  { login, rights }: ActingRoles,
+  { resources, search }: ParsedConfig,
+): readonly string[] {
+  const ofUsers = rights.filter(({ role }) => roles.includes(role));
+  const tables = (fits: (one: RoleOnTable) => boolean) =>
+    listed([...new Set(ofUsers.filter(fits).map(({ table }) => table.label))]);
+  const open = tables(({ reads, hasPolicies, isView }) => reads && !hasPolicies && !isView);
+  const read = new Set(ofUsers.flatMap(({ reads, table }) => reads ? [table] : []));
+  const closed = tables(({ table }) => !read.has(table));
+  const power = login === null || system === login.name ? null : powerOf(login, rights);
+  const isSubscribed = resources.some(({ options: { auth, capabilities } }) =>
+    capabilities.enableSubscribe && (auth?.subscribe ?? auth?.public) !== undefined
+  );
+  return [
+    ...(power === null ? [] : [
+      `the role "${login?.name}" that logs in ${power}: use a role with NOINHERIT and no rights of ` +
+      "its own, like an authenticator",
+    ]),
+    ...(open === "" ? [] : [`${open}: no row level security, so the grants alone decide`]),
+    ...(closed === "" ? [] : [`${closed}: no role of actAs may read it`]),
+    ...(isSubscribed ? ["Live streams: none, because actAs does not serve them yet"] : []),
+    ...(search === undefined
+      ? []
+      : ["Search: none, because an index would hold words of all rows"]),
+  ];
+}
+
+function powerOf(
+  { name, isSuperuser, bypasses }: ActingRole,
+  rights: readonly RoleOnTable[],
+): string | null {
+  if (isSuperuser) return "is a superuser";
+  if (bypasses) return "has BYPASSRLS";
+  const own = rights.filter(({ role, reads }) => role === name && reads);
+  return own.length === 0 ? null : `may read ${listed(own.map(({ table }) => table.label))}`;
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
+}
+
+/** Turns off what would show rows of other users. */
+function withoutStreams(definition: CheckedDefinition): CheckedDefinition {
+  const { options, options: { capabilities, search } } = definition;
+  return {
+    ...definition,
+    options: {
+      ...options,
+      capabilities: { ...capabilities, enableSubscribe: false },
+      search: { ...search, enabled: false },
+    },
+  };
+}

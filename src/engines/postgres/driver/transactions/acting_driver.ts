@@ -1,0 +1,235 @@
+import type { TableInfo } from "../../../../schema/table_info.ts";
+import type { Deadline } from "../../../../runtime/deadline.ts";
+import type { MaybePromise } from "../../../../runtime/maybe_promise.ts";
+import type { Dialect } from "../../../../sql/dialect.ts";
+import type { Statement } from "../../../../sql/fragment.ts";
+import { DatabaseError } from "../../../../db/database_error.ts";
+import type {
+  Connection,
+  DatabaseIdentity,
+  Driver,
+  PoolUsage,
+  QueryResult,
+  ReadLimits,
+  Signals,
+} from "../../../../db/driver.ts";
+import type { PostgresConnection, PostgresSession } from "../postgres_connection.ts";
+import { toPostgresError } from "../postgres_errors.ts";
+import { type PostgresReadDependencies, PostgresReads } from "../postgres_reads.ts";
+import { runStatement, translate } from "../run_statement.ts";
+import { ActingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
+import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
+
+/** The objects that a driver shares with the drivers that act in the name of identities. */
+export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
+  /** True if a connection sends several statements before the responses. */
+  readonly pipelines: boolean;
+}
+
+/**
+ * The driver that runs every statement in the name of an identity, on the connections of another
+ * driver. Each statement is in a transaction, and the identity ends with the transaction. No
+ * statement shares a transaction or a round trip with a statement of another request.
+ */
+export class ActingDriver implements Driver {
+  /** Absent if the driver itself belongs to the service, by a role that is not the login role. */
+  readonly base?: Driver;
+  readonly dialect: Dialect;
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals: Signals | null;
+  readonly created: WeakSet<TableInfo> | undefined;
+  readonly loneWrites: Connection = this;
+  readonly #parts: ActingDriverParts;
+  readonly #identity: DatabaseIdentity;
+  readonly #login: Driver;
+  /** The role of the service. `none` is the login role. */
+  readonly #systemRole: string;
+
+  /** Creates the driver, with the connections of `base`. */
+  constructor(base: Driver, parts: ActingDriverParts, identity: DatabaseIdentity) {
+    if (identity.isSystem !== true) this.base = base;
+    this.#login = base;
+    this.#systemRole = base instanceof ActingDriver ? base.#identity.role : "none";
+    this.dialect = base.dialect;
+    this.label = base.label;
+    this.isShared = base.isShared;
+    this.signals = base.signals;
+    this.created = base.created;
+    this.#parts = parts;
+    this.#identity = identity;
+  }
+
+  as(identity: DatabaseIdentity): Driver {
+    return new ActingDriver(this, this.#parts, identity);
+  }
+
+  async query(statement: Statement): Promise<QueryResult> {
+    const { base } = this;
+    if (base !== undefined && this.#isForSystem(statement)) return await base.query(statement);
+    this.#parts.guard.check();
+    const isRead = statement.isSingle === true && statement.text.startsWith("SELECT");
+    return isRead
+      ? await readTwice(() => this.#read(statement))
+      : await twice(() => this.#write(statement));
+  }
+
+  reads(limits: ReadLimits): Connection {
+    const connect = async (session: PostgresSession, limit: Deadline) =>
+      this.#acting(await this.#parts.connect(session, limit));
+    const reads = new PostgresReads({ ...this.#parts, connect, shared: null }, limits);
+    return { query: (statement) => readTwice(() => reads.query(statement)) };
+  }
+
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    this.#parts.guard.check();
+    return await this.#begun(
+      "transaction",
+      (connection) =>
+        runTransaction(
+          connection,
+          work,
+          this.#parts,
+          (connection, statement) =>
+            this.#isForSystem(statement)
+              ? this.#runForSystem(connection, statement)
+              : runStatement(connection, statement),
+        ),
+    );
+  }
+
+  poolUsage(): PoolUsage {
+    return this.#parts.pool.usage();
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#parts.commits.add(listener);
+  }
+
+  renewConnections(): void {
+    this.#login.renewConnections?.();
+  }
+
+  close(): Promise<void> {
+    if (this.base === undefined) return this.#login.close();
+    throw new Error("Cannot close a database in the name of a user");
+  }
+
+  async #read(statement: Statement): Promise<QueryResult> {
+    const { pool, raisedMessages } = this.#parts;
+    const limit = this.#parts.limit();
+    const session = await pool.acquire(statement.text);
+    try {
+      const connection = await this.#parts.connect(session, limit);
+      return await runStatement(this.#acting(connection), statement);
+    } catch (error) {
+      throw translate(error, statement, "read", raisedMessages);
+    } finally {
+      pool.release(session);
+    }
+  }
+
+  /** Runs a statement that may write. It is sent when its identity is certain, with its COMMIT. */
+  #write(statement: Statement): Promise<QueryResult> {
+    const { raisedMessages, commits, pipelines } = this.#parts;
+    return this.#begun(statement.text, async (connection) => {
+      let failure: unknown = null;
+      try {
+        const [result, done] = await sendInOrder<QueryResult | string>(pipelines, [
+          () =>
+            runStatement(connection, statement, true).catch((error) => {
+              failure = translate(error, statement, "write", raisedMessages);
+              throw failure;
+            }),
+          async () => (await connection.run("COMMIT", [], true)).command,
+        ]);
+        commits.notify();
+        if (done === "COMMIT" && typeof result === "object") return result;
+        throw new DatabaseError("other", new Error("The server rolled back"));
+      } catch (error) {
+        await rollBack(connection);
+        throw failure ?? toPostgresError(error, "commit", raisedMessages);
+      }
+    });
+  }
+
+  /** Runs work on a connection whose transaction has begun and has taken the identity. */
+  async #begun<T>(use: string, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    const { pool, pipelines } = this.#parts;
+    const limit = this.#parts.limit();
+    const session = await pool.acquire(use);
+    try {
+      const connection = await this.#parts.connect(session, limit);
+      let isOver = false;
+      const taken = sendInOrder(pipelines, [
+        () => connection.run("BEGIN", [], true),
+        () => takeIdentity(connection, this.#identity),
+      ]).finally(() => isOver = true);
+      await limit.within(taken).catch(async (error) => {
+        // The server may still begin this transaction later.
+        if (isOver) await rollBack(connection);
+        else connection.drop();
+        throw toPostgresError(error, "read");
+      });
+      return await work(connection);
+    } finally {
+      pool.release(session);
+    }
+  }
+
+  /** A savepoint must keep the role of the user, because a rollback restores the role as well. */
+  #isForSystem({ isSystem, text }: Statement): boolean {
+    return isSystem === true && this.base !== undefined && !savepoints.test(text);
+  }
+
+  /** Runs a statement of the service with the rights of the service, and takes the role again. */
+  async #runForSystem(connection: PostgresConnection, statement: Statement): Promise<QueryResult> {
+    const setRole = (role: string) => () =>
+      connection.run("SELECT set_config('role', $1, true)", [role], true);
+    const { role } = this.#identity;
+    let result: QueryResult | null = null;
+    const run = async () => {
+      result = await runStatement(connection, statement, true);
+    };
+    try {
+      await sendInOrder<unknown>(this.#parts.pipelines, [
+        setRole(this.#systemRole),
+        run,
+        setRole(role),
+      ]);
+    } catch (error) {
+      // A statement that was never sent has not ended the transaction.
+      if (!this.#parts.pipelines) await setRole(role)().catch(() => {});
+      throw error;
+    }
+    return result ?? { rows: [], changed: 0 };
+  }
+
+  #acting(connection: PostgresConnection): ActingConnection {
+    return new ActingConnection(connection, this.#identity, this.#parts.pipelines);
+  }
+}
+
+const savepoints = /^(?:SAVEPOINT|RELEASE|ROLLBACK)\b/;
+
+/** Repeats work that was rolled back, for example because the plan of a statement was stale. */
+async function twice<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "retryable") throw error;
+    return await work();
+  }
+}
+
+/** Like {@link twice}. A read in which a policy fails is a fault of the policy, not of the request. */
+async function readTwice<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await twice(work);
+  } catch (error) {
+    const isOfPolicy = error instanceof DatabaseError && failuresOfPolicies.has(error.kind);
+    throw isOfPolicy ? new DatabaseError("other", error.cause) : error;
+  }
+}
+
+const failuresOfPolicies: ReadonlySet<string> = new Set(["raised", "check", "failed-computation"]);

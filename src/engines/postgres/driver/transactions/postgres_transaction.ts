@@ -1,0 +1,133 @@
+import type { Deadline } from "../../../../runtime/deadline.ts";
+import type { MaybePromise } from "../../../../runtime/maybe_promise.ts";
+import type { Statement } from "../../../../sql/fragment.ts";
+import { DatabaseError } from "../../../../db/database_error.ts";
+import type { Connection, QueryResult } from "../../../../db/driver.ts";
+import type { CommitListeners, TransactionGuard } from "../../../../db/transact.ts";
+import type { PostgresConnection, PostgresResult } from "../postgres_connection.ts";
+import { toPostgresError } from "../postgres_errors.ts";
+import { runStatement, translate } from "../run_statement.ts";
+
+/** The objects that all transactions of a Postgres driver share. */
+export interface TransactionParts {
+  readonly guard: TransactionGuard;
+  readonly commits: CommitListeners;
+  /** True if clients see the messages of RAISE. */
+  readonly raisedMessages: boolean;
+}
+
+/** Runs one statement of a transaction. */
+export type RunInTransaction = (
+  connection: PostgresConnection,
+  statement: Statement,
+) => Promise<QueryResult>;
+
+/** Begins a transaction on an open connection. */
+export async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(connection.run("BEGIN", []));
+  } catch (error) {
+    // The server may still begin this transaction later. The next request on this connection would
+    // then write into that transaction.
+    connection.drop();
+    throw toPostgresError(error, "read");
+  }
+}
+
+/** Runs `work` in the transaction that has begun on a connection, and ends the transaction. */
+export async function runTransaction<T>(
+  connection: PostgresConnection,
+  work: (connection: Connection) => MaybePromise<T>,
+  { guard, commits, raisedMessages }: TransactionParts,
+  run: RunInTransaction = runStatement,
+): Promise<T> {
+  const unit = new PostgresTransaction(connection, raisedMessages, run);
+  try {
+    const result = await guard.run(async () => await work(unit));
+    await unit.end();
+    const done = await commit(connection, raisedMessages);
+    // After a failed statement, the server responds to COMMIT with ROLLBACK and no error.
+    if (done.command === "ROLLBACK") throw unit.failure;
+    commits.notify();
+    return result;
+  } catch (error) {
+    await unit.abandon();
+    throw error;
+  }
+}
+
+async function commit(
+  connection: PostgresConnection,
+  raisedMessages: boolean,
+): Promise<PostgresResult> {
+  try {
+    return await connection.run("COMMIT", []);
+  } catch (error) {
+    throw toPostgresError(error, "commit", raisedMessages);
+  }
+}
+
+/**
+ * Ends a failed transaction, which the next request on the connection would find open otherwise.
+ * Returns the error if the transaction cannot be ended. Then the connection is dropped.
+ */
+export async function rollBack(connection: PostgresConnection): Promise<unknown> {
+  if (connection.lost) return null;
+  return await connection.run("ROLLBACK", []).then(() => null, (error) => {
+    connection.drop();
+    return error;
+  });
+}
+
+class PostgresTransaction implements Connection {
+  readonly #connection: PostgresConnection;
+  readonly #raisedMessages: boolean;
+  readonly #runStatement: RunInTransaction;
+  #ended = false;
+  #failure: unknown = null;
+  /** The promise of the last statement, whether it succeeded or failed. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: PostgresConnection, raisedMessages: boolean, run: RunInTransaction) {
+    this.#connection = connection;
+    this.#raisedMessages = raisedMessages;
+    this.#runStatement = run;
+  }
+
+  /** The reason for a failed commit: the error of the first statement that failed. */
+  get failure(): unknown {
+    return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
+  }
+
+  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    const result = this.#last.then(() => this.#run(statement));
+    this.#last = result.catch((error) => this.#failure ??= error);
+    return result;
+  }
+
+  async #run(statement: Statement): Promise<QueryResult> {
+    try {
+      return await this.#runStatement(this.#connection, statement);
+    } catch (error) {
+      // The transaction is not committed, so a lost connection has changed nothing.
+      throw translate(error, statement, "read", this.#raisedMessages);
+    }
+  }
+
+  /** Rejects all further statements. Throws if the connection was lost. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (!this.#connection.lost) return;
+    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
+  }
+
+  async abandon(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    const failure = await rollBack(this.#connection);
+    this.#failure ??= failure;
+  }
+}
