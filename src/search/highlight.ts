@@ -1,3 +1,4 @@
+import { escapeHtml } from "../protocol/escape_html.ts";
 import { locateWords } from "./words.ts";
 
 /** Maximum length of strings that are highlighted without an excerpt, in characters. */
@@ -62,15 +63,3 @@ function mark(text: string, within: Span, matches: readonly Span[]): string {
   }
   return html + escapeHtml(text.slice(at, within.to));
 }
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { escapeHtml } from "../protocol/escape_html.ts";
 
 /** Returns an HTML page of the service. The caller must have escaped the strings in `content`. */
 export function htmlPage(title: string, content: string): string {
@@ -17,12 +18,6 @@ ${content}
 </body>
 </html>
 `;
-}
-
-/** Escapes a string for HTML text and quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }
 
 const style = `

@@ -5,7 +5,8 @@ import {
   problemTypeBase,
 } from "../protocol/problem_codes.ts";
 import { futureProblems, problemExplanations } from "../protocol/problem_explanations.ts";
-import { escapeHtml, htmlPage } from "./html_page.ts";
+import { escapeHtml } from "../protocol/escape_html.ts";
+import { htmlPage } from "./html_page.ts";
 
 /**
  * Returns the page about a problem type, whose URL is the problem's `type`. Returns null if no

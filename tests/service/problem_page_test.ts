@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { escapeHtml } from "../../src/protocol/escape_html.ts";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
 import { futureProblems } from "../../src/protocol/problem_explanations.ts";
 import { pageSecurityPolicy } from "../../src/service/html_page.ts";
@@ -10,7 +11,7 @@ Deno.test("every problem has a page with its title, status and code, and is in t
   for (const [slug, { status, title }] of Object.entries(problemCodes)) {
     const page = problemPage(slug);
     assert(page !== null, slug);
-    assertStringIncludes(page, `<h1>${title}</h1>`);
+    assertStringIncludes(page, `<h1>${escapeHtml(title)}</h1>`);
     assertStringIncludes(page, `<dd>${status}</dd>`);
     // `entries` widens the keys of the table to string.
     assertStringIncludes(page, problemCode(slug as keyof typeof problemCodes));

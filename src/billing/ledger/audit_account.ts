@@ -1,4 +1,5 @@
-import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import { entriesBelow } from "../../kv/entries_below.ts";
+import type { KeyValue } from "../../kv/key_value.ts";
 import type { AccountState } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
@@ -24,7 +25,7 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   const { account, balance } = state;
   const fold = new Fold();
   // The range ends with the last entry of `state`. Later operations never change earlier entries.
-  for await (const { value } of recordsUnderPrefix(store, ledgerKeys.entries(account))) {
+  for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // The cast is safe, because no other code writes below this prefix.
     fold.add(value as LedgerEntry);
@@ -39,22 +40,6 @@ export async function auditAccount(store: KeyValue, state: AccountState): Promis
   if (!areOpen) faults.push(`${open.size} reservations are open, not ${state.holds.length}`);
   return { account, balance, sum, entries, reserved, faults };
 }
-
-/** Yields the records whose keys begin with a prefix, in key order. */
-export async function* recordsUnderPrefix(
-  store: KeyValue,
-  prefix: KeyValueKey,
-): AsyncGenerator<{ readonly value: unknown }> {
-  let after: KeyValueKey | undefined;
-  for (;;) {
-    const page = await store.list({ prefix, after, limit: pageSize });
-    yield* page;
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.key;
-  }
-}
-
-const pageSize = 500;
 
 class Fold {
   sum = 0;

@@ -1,10 +1,11 @@
 import { Problem } from "../../problem/problem.ts";
+import { entriesBelow } from "../../kv/entries_below.ts";
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { type AccountState, decodeAccountState, Entries } from "./account_state.ts";
-import { type AccountAudit, auditAccount, recordsUnderPrefix } from "./audit_account.ts";
+import { type AccountAudit, auditAccount } from "./audit_account.ts";
 import type {
   CommitOptions,
   ConsumeOptions,
@@ -198,7 +199,7 @@ export class KvLedger implements CreditsLedger {
       return [await auditAccount(this.#store, await this.#state(parseAccount(account)))];
     }
     const audits: AccountAudit[] = [];
-    for await (const { value } of recordsUnderPrefix(this.#store, ledgerKeys.states)) {
+    for await (const { value } of entriesBelow(this.#store, ledgerKeys.states)) {
       // The cast is safe, because no other code writes below this prefix.
       audits.push(await auditAccount(this.#store, value as AccountState));
     }

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
-import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
+import { hashPart, namePart } from "../../kv/name_part.ts";
 
 /** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {
@@ -17,28 +16,17 @@ export const ledgerKeys = {
   /** The result of an account's operation that had an idempotency key. */
   operation: (account: string, key: string): KeyValueKey => [
     ...["credits", "key", partOf(account)],
-    digest(key),
+    hashPart(key),
   ],
   /** A reservation of an account, whether open or ended. */
   reservation: (account: string, id: string): KeyValueKey => [
     ...["credits", "reservation", partOf(account)],
-    digest(id),
+    hashPart(id),
   ],
   /** The account of the grant with this idempotency key, which is never overwritten. */
-  grant: (key: string): KeyValueKey => ["credits", "grant", digest(key)],
+  grant: (key: string): KeyValueKey => ["credits", "grant", hashPart(key)],
 } as const;
 
-/**
- * Returns the part of a store key that identifies an account: the name, or a hash of a long name.
- * The size of the keys in a commit is limited. Hashes are bytes and names are strings, so a name
- * never equals a hash.
- */
 function partOf(account: string): KeyValueKeyPart {
-  return Buffer.byteLength(account) <= maxAccountBytes ? account : digest(account);
-}
-
-const maxAccountBytes = 64;
-
-function digest(text: string): Uint8Array {
-  return new Uint8Array(createHash("sha256").update(text).digest());
+  return namePart(account, 64);
 }

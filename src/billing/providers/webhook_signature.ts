@@ -1,5 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { hexToBytes } from "../../protocol/byte_text.ts";
+import { parseJsonObject } from "../../protocol/json_object.ts";
 import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
@@ -122,14 +123,9 @@ export function hmacKeysOf(secrets: readonly string[]): readonly Uint8Array<Arra
 
 /** Parses the body of a verified delivery. Throws a 400 unless the body is a JSON object. */
 export function parseDelivery({ body }: WebhookDelivery): JsonFields {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    if (typeof value === "object" && value !== null) return new JsonFields(value);
-  } catch (cause) {
-    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
-    if (!(cause instanceof TypeError || cause instanceof SyntaxError)) throw cause;
-  }
-  throw unreadableDelivery();
+  const object = parseJsonObject(body);
+  if (object === null) throw unreadableDelivery();
+  return new JsonFields(object);
 }
 
 /** Returns the 400 for a verified delivery whose body is not an event of the provider. */

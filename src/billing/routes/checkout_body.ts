@@ -1,5 +1,6 @@
 import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
+import { parseJsonObject } from "../../protocol/json_object.ts";
 import { type CheckoutFault, invalidCheckout } from "../invalid_checkout.ts";
 import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
 
@@ -56,15 +57,8 @@ const names: readonly string[] = [
 ];
 
 function parseObject(bytes: Uint8Array): ReadonlyMap<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return new Map(Object.entries(value));
-    }
-  } catch (cause) {
-    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
-    if (!(cause instanceof TypeError || cause instanceof SyntaxError)) throw cause;
-  }
+  const object = parseJsonObject(bytes);
+  if (object !== null) return new Map(Object.entries(object));
   throw new Problem("invalid-body", "Cannot read this body: it is not a JSON object");
 }
 

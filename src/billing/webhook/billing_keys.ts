@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { KeyValueKey } from "../../kv/key_value.ts";
+import { hashPart } from "../../kv/name_part.ts";
 
 /** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {
@@ -15,6 +15,5 @@ export const billingKeys = {
 
 /** Returns a store key that contains a hash of the id, because providers may use long ids. */
 function keyOf(kind: string, provider: string, id: string): KeyValueKey {
-  const digest = createHash("sha256").update(id).digest();
-  return ["billing", kind, provider, new Uint8Array(digest)];
+  return ["billing", kind, provider, hashPart(id)];
 }

@@ -1,5 +1,6 @@
 import { type Described, listOf } from "../../options/option.ts";
 import { callback, testedValue, textLike } from "../../options/option_kinds.ts";
+import { parseJsonObject } from "../../protocol/json_object.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerTextDescription } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
@@ -79,7 +80,9 @@ export function createSiteVerifier(
       const text = await readBytes(reply.body, { limit: maxAnswerLength });
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };
-      return verdictOf(parseFields(text), { ...rules, action: question.action });
+      const object = parseJsonObject(text);
+      const fields = object === null ? null : new Map(Object.entries(object));
+      return verdictOf(fields, { ...rules, action: question.action });
     } catch (cause) {
       // `fetch` throws one of these types for network failures, redirects and aborts.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
@@ -105,17 +108,6 @@ export function createSiteVerifier(
 const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
-
-function parseFields(bytes: Uint8Array): Fields | null {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? new Map(Object.entries(value)) : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-}
 
 interface Rules {
   readonly action: string | undefined;

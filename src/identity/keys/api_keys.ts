@@ -1,4 +1,5 @@
-import type { KeyValue, KeyValueEntry, KeyValueKey } from "../../kv/key_value.ts";
+import { entriesBelow } from "../../kv/entries_below.ts";
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import { decodeBase64url } from "../../protocol/base64url.ts";
 import { bytesToHex, encodeBase64url } from "../../protocol/byte_text.ts";
@@ -77,18 +78,8 @@ export class ApiKeys {
 
   /** Returns all API keys, in the order of their ids. */
   async list(): Promise<readonly ApiKey[]> {
-    const keys: ApiKey[] = [];
-    let after: KeyValueKey | undefined = undefined;
-    for (;;) {
-      const page: readonly KeyValueEntry[] = await this.#store.list({
-        prefix: [recordPrefix],
-        limit: pageSize,
-        after,
-      });
-      keys.push(...page.map(({ value }) => value).filter(isRecord).map(shownKey));
-      if (page.length < pageSize) return keys;
-      after = page.at(-1)?.key;
-    }
+    const entries = await Array.fromAsync(entriesBelow(this.#store, [recordPrefix]));
+    return entries.map(({ value }) => value).filter(isRecord).map(shownKey);
   }
 
   /** Revokes an API key by its id. Returns false if there is no such key. */
@@ -119,7 +110,6 @@ interface ApiKeyRecord extends ApiKey {
 
 const usedEveryMs = 60_000;
 const recordPrefix = "api-key";
-const pageSize = 500;
 
 function recordKey(id: string): KeyValueKey {
   return [recordPrefix, id];

@@ -1,7 +1,7 @@
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer } from "../indexer.ts";
-import type { OutboxIndex } from "./drain_entries.ts";
+import type { OutboxIndex, OutboxParts } from "./drain_entries.ts";
 import { OutboxSweep } from "./outbox_sweep.ts";
 import { OutboxStore } from "./outbox_store.ts";
 import { OutboxTimer } from "./outbox_timer.ts";
@@ -19,35 +19,21 @@ export interface OutboxContext {
 /** Opens the outbox of an app, or returns null without a key-value store. */
 export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
   const { configured } = store;
-  return configured === null
-    ? null
-    : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
-}
-
-/** The dependencies and settings of {@link AppOutbox}. */
-export interface AppOutboxDependencies {
-  readonly store: KeyValue;
-  readonly options: ResolvedSearchOutboxOptions;
-  readonly runtime: Runtime;
+  return configured === null ? null : new AppOutbox(configured, resolved.searchOutbox, runtime);
 }
 
 /** The search outbox of an app for the indexes that request it, with its drainers. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
-  readonly #parts: AppOutboxDependencies;
-  readonly #records: OutboxStore;
+  readonly #options: ResolvedSearchOutboxOptions;
+  readonly #parts: OutboxParts;
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  constructor(parts: AppOutboxDependencies) {
-    this.#parts = parts;
-    this.#records = new OutboxStore(parts.store, parts.runtime);
-    this.#outbox = new KvSearchOutbox({
-      records: this.#records,
-      indexes: this.#indexes,
-      runtime: parts.runtime,
-      defaults: parts.options,
-    });
+  constructor(store: KeyValue, options: ResolvedSearchOutboxOptions, runtime: Runtime) {
+    this.#options = options;
+    this.#parts = { records: new OutboxStore(store, runtime), indexes: this.#indexes, runtime };
+    this.#outbox = new KvSearchOutbox({ ...this.#parts, defaults: options });
   }
 
   /** The search outbox, or null if no index uses one. */
@@ -74,14 +60,9 @@ export class AppOutbox {
   /** Starts to drain the outbox. */
   start(): void {
     if (this.#indexes.size === 0) return;
-    const { runtime, options: { intervalMs, sweepIntervalMs } } = this.#parts;
-    const shared = { records: this.#records, runtime };
-    const sweep = new OutboxSweep({
-      ...shared,
-      indexes: this.#indexes,
-      intervalMs: sweepIntervalMs,
-    });
-    this.#timer = new OutboxTimer({ ...shared, outbox: this.#outbox, sweep, intervalMs });
+    const { intervalMs, sweepIntervalMs } = this.#options;
+    const sweep = new OutboxSweep(this.#parts, sweepIntervalMs);
+    this.#timer = new OutboxTimer({ ...this.#parts, outbox: this.#outbox, sweep, intervalMs });
   }
 
   /** Drains the outbox once, unless another process is draining it. Never rejects. */

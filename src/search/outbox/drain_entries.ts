@@ -9,10 +9,10 @@ import {
   type OutboxEntry,
   postponeEntry,
   releaseEntry,
+  type RetrySchedule,
   takeEntry,
 } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
-import type { RetrySchedule } from "./retry_schedule.ts";
 import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
 
 /** An index whose changes are in the outbox. */
@@ -24,12 +24,12 @@ export interface OutboxIndex {
   readonly isSwept: boolean;
 }
 
-/** The dependencies of {@link drainEntries}. */
-export interface DrainEntriesDependencies {
+/** The records and the indexes of a search outbox, which all of its parts share. */
+export interface OutboxParts {
   readonly records: OutboxStore;
   /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
-  readonly runtime: Pick<Runtime, "clock" | "random">;
+  readonly runtime: Omit<Runtime, "environment">;
 }
 
 /** The limits of a drain, and the retries of failed entries. */
@@ -54,7 +54,7 @@ export interface DrainResult {
  * their lease has ended.
  */
 export async function drainEntries(
-  parts: DrainEntriesDependencies,
+  parts: OutboxParts,
   limits: DrainLimits,
 ): Promise<DrainResult> {
   const { records, indexes, runtime } = parts;
@@ -127,7 +127,7 @@ function endWork(entry: OutboxEntry, { owner, fault, now, schedule }: WorkEnd): 
 /** Reserves versions for index writes, greater than all versions of this process. */
 async function reserveVersions(
   count: number,
-  { records, indexes }: DrainEntriesDependencies,
+  { records, indexes }: OutboxParts,
 ): Promise<number> {
   const drawn = [...indexes.values()].map(({ open }) => open.versions);
   const first = await records.reserveVersions(
@@ -149,7 +149,7 @@ async function reportDead(
 
 async function takeDue(
   owner: string,
-  { records, runtime: { clock } }: DrainEntriesDependencies,
+  { records, runtime: { clock } }: OutboxParts,
   { batchSize }: DrainLimits,
 ): Promise<readonly OutboxEntry[]> {
   const now = clock.now();
@@ -166,7 +166,7 @@ async function takeDue(
 async function writeGroup(
   some: readonly VersionedEntry[],
   { open }: OutboxIndex,
-  { records, runtime: { clock } }: DrainEntriesDependencies,
+  { records, runtime: { clock } }: OutboxParts,
 ): Promise<readonly Outcome[]> {
   const write = async (those: readonly VersionedEntry[]): Promise<readonly Outcome[]> => {
     const fault = await writeEntries(those, { open, records, clock });

@@ -1,5 +1,3 @@
-import { retryDelayMs, type RetrySchedule } from "./retry_schedule.ts";
-
 /** Identifies a document of a search index. */
 export interface DocumentName {
   /** The name of the index. */
@@ -197,6 +195,21 @@ export function postponeEntry(
 export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }
+
+/** The delays of the retries of failed entries, and the maximum number of attempts. */
+export interface RetrySchedule {
+  /** Base of the delays, in milliseconds. The delay after the n-th attempt is the base × 2^n. */
+  readonly backoffBaseMs: number;
+  /** The number of attempts after which an entry is dead. */
+  readonly maxAttempts: number;
+}
+
+/** Returns the delay after this number of failed attempts, in milliseconds. */
+export function retryDelayMs(attempts: number, { backoffBaseMs }: RetrySchedule): number {
+  return Math.min(maxDelayMs, backoffBaseMs * 2 ** attempts);
+}
+
+const maxDelayMs = 300_000;
 
 function emptyEntry({ index, docId }: DocumentName, since: number): OutboxEntry {
   return {

@@ -1,8 +1,8 @@
 import { formatKey, type Key } from "../../plan/key.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer, PendingIndexing } from "../indexer.ts";
+import type { OutboxParts } from "./drain_entries.ts";
 import type { MissedDocuments } from "./missed_documents.ts";
 import {
   addIntent,
@@ -12,14 +12,11 @@ import {
   type OutboxIntent,
   withdrawIntent,
 } from "./outbox_entry.ts";
-import type { OutboxStore } from "./outbox_store.ts";
 
 /** The dependencies of the indexer of an outbox. */
-export interface OutboxIndexerDependencies {
-  readonly records: OutboxStore;
+export interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
   /** Receives the documents that could not be recorded, because the store did not respond. */
   readonly missed: MissedDocuments;
-  readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
 /**

@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
+import { namePart } from "../../kv/name_part.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 /** The keys of the search outbox in the key-value store. */
@@ -25,16 +24,7 @@ export const outboxKeys = {
 } as const;
 
 function partsOf({ index, docId }: DocumentName): readonly KeyValueKeyPart[] {
-  return [partOf(index), partOf(docId)];
-}
-
-/**
- * Returns a name as a part of a key, or the hash of a long name, because keys are limited. Hashes
- * are bytes and names are strings, so a name never equals the hash of another name.
- */
-function partOf(name: string): KeyValueKeyPart {
-  if (Buffer.byteLength(name) <= maxNameBytes) return name;
-  return new Uint8Array(createHash("sha256").update(name).digest());
+  return [namePart(index, maxNameBytes), namePart(docId, maxNameBytes)];
 }
 
 const maxNameBytes = 256;

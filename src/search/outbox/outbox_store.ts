@@ -1,3 +1,4 @@
+import { entriesBelow } from "../../kv/entries_below.ts";
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueEntry, KeyValueMutation } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -86,13 +87,8 @@ export class OutboxStore {
 
   /** Yields all due entries, or all dead entries, ordered by time. */
   async *everyPlace(kind: OutboxQueuePosition["kind"]): AsyncGenerator<QueuedDocument> {
-    const prefix = outboxKeys.places(kind);
-    let after: KeyValueEntry["key"] | undefined;
-    for (;;) {
-      const page = await this.#store.list({ prefix, after, limit: pageSize });
-      for (const entry of page) yield asPlaced(entry);
-      if (page.length < pageSize) return;
-      after = page.at(-1)?.key;
+    for await (const entry of entriesBelow(this.#store, outboxKeys.places(kind))) {
+      yield asPlaced(entry);
     }
   }
 
@@ -147,8 +143,6 @@ export class OutboxStore {
     });
   }
 }
-
-const pageSize = 1_000;
 
 const sweepRetryMs = 300_000;
 

@@ -1,15 +1,4 @@
-import type { Runtime } from "../../runtime/runtime.ts";
-import type { OutboxIndex } from "./drain_entries.ts";
-import type { OutboxStore } from "./outbox_store.ts";
-
-/** The dependencies and settings of {@link OutboxSweep}. */
-export interface OutboxSweepDependencies {
-  readonly records: Pick<OutboxStore, "takeSweep" | "repeatSweep">;
-  readonly indexes: ReadonlyMap<string, OutboxIndex>;
-  readonly runtime: Pick<Runtime, "clock" | "observe">;
-  /** Interval between sweeps in milliseconds, or false for no sweeps. */
-  readonly intervalMs: number | false;
-}
+import type { OutboxParts } from "./drain_entries.ts";
 
 /**
  * Indexes all rows again periodically, and removes the documents of missing rows. A sweep also
@@ -17,19 +6,22 @@ export interface OutboxSweepDependencies {
  * terminated process while the store was down.
  */
 export class OutboxSweep {
-  readonly #parts: OutboxSweepDependencies;
+  readonly #parts: OutboxParts;
+  readonly #intervalMs: number | false;
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  constructor(parts: OutboxSweepDependencies) {
+  /** `intervalMs` is the interval between sweeps, or false for no sweeps. */
+  constructor(parts: OutboxParts, intervalMs: number | false) {
     this.#parts = parts;
+    this.#intervalMs = intervalMs;
   }
 
   /** Starts a sweep if it is due, in only one process. Rejects if the store does not respond. */
   async beginIfDue(): Promise<void> {
-    const { records, intervalMs } = this.#parts;
+    const intervalMs = this.#intervalMs;
     if (intervalMs === false || this.#running !== null || this.#stopped.signal.aborted) return;
-    if (!await records.takeSweep(intervalMs)) return;
+    if (!await this.#parts.records.takeSweep(intervalMs)) return;
     this.#running = this.#sweep(intervalMs).finally(() => this.#running = null);
   }
 

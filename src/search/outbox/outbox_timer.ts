@@ -1,16 +1,13 @@
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import { deadline } from "../../runtime/deadline.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { OutboxParts } from "./drain_entries.ts";
 import type { OutboxSweep } from "./outbox_sweep.ts";
-import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
 /** The dependencies and settings of {@link OutboxTimer}. */
-export interface OutboxTimerDependencies {
+export interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
   readonly sweep: OutboxSweep;
-  readonly records: Pick<OutboxStore, "takeDrainerLease" | "releaseDrainerLease">;
-  readonly runtime: Runtime;
   readonly intervalMs: number;
 }
 

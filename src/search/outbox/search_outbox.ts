@@ -1,15 +1,13 @@
-import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer } from "../indexer.ts";
 import {
   drainEntries,
   type DrainLimits,
   type DrainResult,
-  type OutboxIndex,
+  type OutboxParts,
 } from "./drain_entries.ts";
 import { MissedDocuments } from "./missed_documents.ts";
 import { addEnqueuedChange, type DocumentName, type OutboxEntry, revive } from "./outbox_entry.ts";
 import { createOutboxIndexer } from "./outbox_indexer.ts";
-import type { OutboxStore } from "./outbox_store.ts";
 
 /**
  * The search outbox: the durable queue of changes of search indexes, with one entry for each
@@ -79,11 +77,7 @@ export interface DeadEntry extends DocumentName {
 }
 
 /** The dependencies of {@link KvSearchOutbox}. */
-export interface SearchOutboxDependencies {
-  readonly records: OutboxStore;
-  /** The indexes, by name. */
-  readonly indexes: ReadonlyMap<string, OutboxIndex>;
-  readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
+export interface SearchOutboxDependencies extends OutboxParts {
   readonly defaults: DrainLimits;
 }
 

@@ -2,7 +2,8 @@ import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import type { FieldSchema } from "../../openapi/fields.ts";
 import type { IndexEntry, IndexRequest, ServiceIndex } from "../../openapi/service_index.ts";
 import type { RelationSchema } from "../../openapi/service_schema.ts";
-import { escapeHtml, htmlPage } from "../html_page.ts";
+import { escapeHtml } from "../../protocol/escape_html.ts";
+import { htmlPage } from "../html_page.ts";
 
 /** Returns the index of a service as an HTML page. */
 export function indexPage({ resources }: ServiceIndex): string {

@@ -13,7 +13,7 @@ import {
   takeEntry,
   withdrawIntent,
 } from "../../../src/search/outbox/outbox_entry.ts";
-import { retryDelayMs } from "../../../src/search/outbox/retry_schedule.ts";
+import { retryDelayMs } from "../../../src/search/outbox/outbox_entry.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
 
 const name = { index: "notes", docId: "1" };

@@ -1,0 +1,11 @@
+/** Parses UTF-8 as a JSON object. Returns null for invalid UTF-8, and for any other JSON. */
+export function parseJsonObject(bytes: Uint8Array): object | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch (error) {
+    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
+    if (error instanceof TypeError || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
