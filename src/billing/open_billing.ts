@@ -28,7 +28,7 @@ import {
   type UserResolver,
 } from "./routes/billing_routes.ts";
 import { AccountLinks } from "./webhook/account_links.ts";
-import { DeliveryClaims } from "./webhook/delivery_claims.ts";
+import { createDeliveryClaims } from "./webhook/delivery_claims.ts";
 import { type ReceivedDelivery, RecentDeliveries } from "./webhook/recent_deliveries.ts";
 import { NewestSubscriptions } from "./webhook/newest_subscription.ts";
 import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
@@ -168,7 +168,8 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     credits,
     autoGrantCredits: read.autoGrantCredits,
     paid: { provider, plans, grantOnZeroAmount, terms: (id) => subscriptions.terms(id) },
-    claims: new DeliveryClaims(provider.name, kept, runtime),
+    claims: createDeliveryClaims(kept, clock),
+    random,
     codes,
     links,
     subscriptions,

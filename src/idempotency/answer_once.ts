@@ -50,9 +50,12 @@ export interface IdempotencyContext
   readonly store: IdempotencyStore;
 }
 
+/** The claim of a request, whose response uses the storage share of a client. */
+export type RequestClaim = IdempotencyClaim & { readonly share: string };
+
 /** The operation of a request with an idempotency key. */
 export interface IdempotentWork {
-  execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
+  execute(claim: RequestClaim): Promise<RequestOutcome>;
   /** Throws if the caller has lost the right to the operation. */
   authorize(): Promise<void>;
   /** Counts a stored response among the responses in flight. Throws if there are too many. */
@@ -129,7 +132,7 @@ export function inFlightProblem(): Problem {
 }
 
 /** Returns the claim of a request. Hashes JSON, in which no part can be mistaken for another. */
-function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
+function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the caller may read fewer fields than before, the stored response does not match any more.
   const seen = fields === "" ? [] : [fields];

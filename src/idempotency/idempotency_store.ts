@@ -30,8 +30,8 @@ export interface IdempotencyClaim {
   readonly fingerprint: string;
   /** Identifies this claim among all claims on the key. */
   readonly owner: string;
-  /** Names the client whose storage share the response uses. */
-  readonly share: string;
+  /** Names the client whose storage share the response uses. Absent for no share. */
+  readonly share?: string | undefined;
 }
 
 /** The result of claiming a key. The fingerprint belongs to the first request with the key. */

@@ -16,6 +16,8 @@ export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;
   readonly clock: Clock;
+  /** How long a claim lasts without renewal. Default: {@link idempotencyLeaseMs}. */
+  readonly leaseMs?: number;
 }
 
 /**
@@ -105,11 +107,11 @@ export class KvIdempotency implements IdempotencyStore {
     versionstamp: string | null,
     finished?: { readonly answer: AnswerHead; readonly keepMs: number },
   ): KeyValueCommit {
-    const { ttlMs, clock } = this.#options;
-    const leaseUntilMs = clock.now() + idempotencyLeaseMs;
+    const { ttlMs, clock, leaseMs = idempotencyLeaseMs } = this.#options;
+    const leaseUntilMs = clock.now() + leaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
     // A claim must not expire before its lease, even if responses are kept for a shorter time.
-    const expireInMs = finished?.keepMs ?? Math.max(ttlMs, idempotencyLeaseMs);
+    const expireInMs = finished?.keepMs ?? Math.max(ttlMs, leaseMs);
     return {
       checks: [{ key, versionstamp }],
       mutations: [{ kind: "set", key, value, expireInMs, share }],

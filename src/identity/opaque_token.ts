@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
-import { decodeBase64url } from "../protocol/base64url.ts";
-import { encodeBase64url } from "../protocol/byte_text.ts";
+import { decodeBase64url, encodeBase64url } from "../protocol/byte_text.ts";
 import type { Random } from "../runtime/runtime.ts";
 
 /** The size of a secret in bytes. A secret of 256 bits cannot be guessed. */

@@ -40,6 +40,25 @@ export function base64ToBytes(text: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
+/**
+ * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
+ * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
+ * platform's decoders also accept white space, padding and up to four spellings of the same bytes.
+ * A single-use token that is recorded as a string could then be used several times.
+ */
+export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
+  const part = text.slice(from, from + base64urlLength(bytes.length));
+  const decoded = Buffer.from(part, "base64url");
+  if (decoded.length !== bytes.length || decoded.toString("base64url") !== part) return false;
+  bytes.set(decoded);
+  return true;
+}
+
+/** Returns the number of base64url characters that encode this many bytes. */
+export function base64urlLength(bytes: number): number {
+  return Math.ceil(bytes * 4 / 3);
+}
+
 const hasNative = "toBase64" in Uint8Array.prototype;
 
 function view(bytes: Uint8Array): Buffer {

@@ -23,3 +23,6 @@ export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   }
   return true;
 }
+
+/** The letters of base64url, in the order of their values. Nonces consist of them. */
+export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

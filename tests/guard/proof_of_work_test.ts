@@ -4,7 +4,7 @@ import { createHash, createHmac } from "node:crypto";
 import { solve } from "../../src/client/pow/solve.ts";
 import type { FingerprintedRequest } from "../../src/guard/pow/request_fingerprint.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { base64urlLetters } from "../../src/protocol/base64url.ts";
+import { base64urlLetters } from "../../src/protocol/pow_protocol.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { difficulty, facts, powBench, secret, solutionHeaders, withToken } from "./pow_support.ts";

@@ -1,10 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  base64urlLength,
-  base64urlLetters,
-  decodeBase64url,
-} from "../../src/protocol/base64url.ts";
-import { encodeBase64url } from "../../src/protocol/byte_text.ts";
+import { base64urlLength, decodeBase64url, encodeBase64url } from "../../src/protocol/byte_text.ts";
+import { base64urlLetters } from "../../src/protocol/pow_protocol.ts";
 
 Deno.test("base64url decodes what it encoded, for every length", () => {
   for (let length = 0; length < 60; length++) {

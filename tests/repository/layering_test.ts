@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["search", "db", "compile", "plan", "filter", "sql", "schema", "runtime", "options"],
     ...["protocol", "problem"],
   ],
-  billing: ["guard", "auth", "kv", "runtime", "options", "protocol", "problem"],
+  billing: ["guard", "idempotency", "auth", "kv", "runtime", "options", "protocol", "problem"],
   resource: [
     ...["api", "live", "search", "guard", "idempotency", "db", "compile", "plan", "auth", "filter"],
     ...["schema", "kv", "runtime", "options", "protocol", "problem"],

@@ -3,7 +3,6 @@ import { hashPart } from "../../kv/name_part.ts";
 
 /** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {
-  delivery: (provider: string, id: string) => keyOf("delivery", provider, id),
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
   /** The account of a customer. Later events may omit the account. */

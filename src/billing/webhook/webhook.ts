@@ -1,7 +1,9 @@
+import type { IdempotencyStore } from "../../idempotency/idempotency_store.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer } from "../../runtime/observation.ts";
+import type { Random } from "../../runtime/runtime.ts";
 import type { BillingEvent, BillingPayment, NotGranted } from "../billing_event.ts";
 import type { CheckoutCodes } from "../checkout_codes.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
@@ -14,7 +16,7 @@ import type {
 } from "../providers/billing_provider.ts";
 import { refusedDelivery } from "../providers/webhook_signature.ts";
 import type { AccountLinks } from "./account_links.ts";
-import type { DeliveryClaims } from "./delivery_claims.ts";
+import { deliveryClaim, handledDelivery } from "./delivery_claims.ts";
 import type { RecentDeliveries } from "./recent_deliveries.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
@@ -40,7 +42,8 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly credits: CreditsLedger;
   readonly autoGrantCredits: boolean;
   readonly paid: PaidCreditsOptions;
-  readonly claims: DeliveryClaims;
+  readonly claims: IdempotencyStore;
+  readonly random: Random;
   readonly codes: CheckoutCodes;
   readonly links: AccountLinks;
   readonly subscriptions: NewestSubscriptions;
@@ -126,10 +129,11 @@ export class Webhook {
   }
 
   async #handleOnce(delivery: VendorDelivery): Promise<WebhookAnswer> {
-    const { claims, observe, provider } = this.#options;
-    const claim = await claims.claim(delivery.id);
-    if (claim === "done") return { received: true, duplicate: true };
-    if (claim === "in-flight") {
+    const { claims, observe, provider, random } = this.#options;
+    const claim = deliveryClaim(provider.name, delivery.id, random);
+    const { kind } = await claims.claim(claim);
+    if (kind === "finished") return { received: true, duplicate: true };
+    if (kind === "in-flight") {
       throw new Problem(
         "idempotency-in-flight",
         "Cannot accept this delivery yet: another process is handling its event",
@@ -145,7 +149,7 @@ export class Webhook {
       });
       throw asServerFault(error);
     }
-    await claims.finish(claim);
+    await claims.finish(claim, handledDelivery);
     return { received: true };
   }
 

@@ -1,4 +1,4 @@
-import { base64urlLetters } from "../../protocol/base64url.ts";
+import { base64urlLetters } from "../../protocol/pow_protocol.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**

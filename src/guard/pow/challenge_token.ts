@@ -1,5 +1,4 @@
-import { base64urlLength, decodeBase64url } from "../../protocol/base64url.ts";
-import { encodeBase64url } from "../../protocol/byte_text.ts";
+import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWordCount } from "./request_fingerprint.ts";
 

@@ -1,8 +1,7 @@
 import { entriesBelow } from "../../kv/entries_below.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import { decodeBase64url } from "../../protocol/base64url.ts";
-import { bytesToHex, encodeBase64url } from "../../protocol/byte_text.ts";
+import { bytesToHex, decodeBase64url, encodeBase64url } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { hasMemberTypes } from "../accounts/account.ts";
 import { hashOfToken, isSameHash } from "../opaque_token.ts";

@@ -4,6 +4,7 @@ import {
   answerOnce,
   type IdempotentAdmission,
   inFlightProblem,
+  type RequestClaim,
   type RequestOutcome,
 } from "../../idempotency/answer_once.ts";
 import type { AnswerStorageShares } from "../../idempotency/answer_shares.ts";
@@ -13,7 +14,7 @@ import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
 import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { IdempotencyClaim, IdempotencyStore } from "../../idempotency/idempotency_store.ts";
+import type { IdempotencyStore } from "../../idempotency/idempotency_store.ts";
 import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
@@ -129,7 +130,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
 
 /** Responds with the reply that was stored with the write. The reply is serialized only once. */
 async function answerWithin(
-  claim: IdempotencyClaim,
+  claim: RequestClaim,
   table: TableIdempotency,
   keeping: AnswerStorageLimits,
   execute: (record: RecordReply) => MaybePromise<Reply>,
