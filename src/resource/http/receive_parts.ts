@@ -1,6 +1,12 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { BodyLimits, BodyReceiver } from "./request_body.ts";
+import {
+  type BodyLimits,
+  type BodyReceiver,
+  tooLarge,
+  tooLate,
+  tooManyParts,
+} from "./request_body.ts";
 
 /** The options to receive a body part by part, for an operation that never needs the whole body. */
 export interface ReceivePartsOptions {
@@ -35,12 +41,14 @@ export async function* receiveParts(
   options: ReceivePartsOptions,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const { receiver, limits, maxBytes } = options;
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) {
+    throw tooLarge(maxBytes, { limit: maxBytes });
+  }
   const received = receiver.readBodyBefore();
   if (received !== null) {
     // A middleware or a parent app has read the whole body.
     const bytes = await received;
-    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes, { limit: maxBytes });
     yield bytes;
     return;
   }
@@ -62,7 +70,7 @@ export async function* receiveParts(
       const { done, value } = await time.within(ahead ?? reader.read());
       if (done) return;
       length += value.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
+      if (length > maxBytes) throw tooLarge(maxBytes, { limit: maxBytes });
       if (parts > freeParts + length / bytesOfPart) throw tooManyParts();
       time.gain(value.length);
       part = value;
@@ -108,26 +116,4 @@ class ClientTime {
     const gained = this.#timeoutMs * bytes / bytesPerTimeout;
     this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);
   }
-}
-
-function tooLate(): Problem {
-  return new Problem("request-timeout", "The body did not arrive in time", {
-    headers: { connection: "close" },
-  });
-}
-
-function tooLarge(limit: number): Problem {
-  return new Problem(
-    "payload-too-large",
-    `Cannot read this body: it is larger than ${limit} bytes`,
-    { details: { limit }, headers: { connection: "close" } },
-  );
-}
-
-function tooManyParts(): Problem {
-  return new Problem(
-    "invalid-body",
-    "Cannot read this body: it arrives in too many parts, of a few bytes each",
-    { headers: { connection: "close" } },
-  );
 }

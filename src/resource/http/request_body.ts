@@ -54,7 +54,7 @@ export function readBody(
   if (received === null) return receiveBody(request, limits, clock);
   return received.then((bytes) => {
     // A parent app has read the body without the limits of this app.
-    if (bytes.byteLength > limits.bodyLimit) throw tooLarge(limits);
+    if (bytes.byteLength > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
     return bytes;
   });
 }
@@ -118,7 +118,7 @@ export async function receiveBody(
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
+  if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
   // The declared bytes count before the body is read. Until then the bytes remain at the client.
@@ -158,12 +158,13 @@ async function collect(
     hold: (length) => held.hold(length),
     nextPart: () => held.nextPart(),
   });
-  if (bytes === "too-large") throw tooLarge(limits);
+  if (bytes === "too-large") throw tooLarge(limits.bodyLimit);
   if (bytes === "too-many-parts") throw tooManyParts();
   return bytes;
 }
 
-function tooManyParts(): Problem {
+/** Returns the 400 for a body that would need a turn of the event loop for a few bytes. */
+export function tooManyParts(): Problem {
   return new Problem(
     "invalid-body",
     "Cannot read this body: it arrives in too many parts, of a few bytes each",
@@ -171,18 +172,20 @@ function tooManyParts(): Problem {
   );
 }
 
-function tooLate(): Problem {
+/** Returns the 408 for a body that did not arrive in time. */
+export function tooLate(): Problem {
   return new Problem("request-timeout", "The body did not arrive in time", {
     headers: { connection: "close" },
   });
 }
 
-function tooLarge(limits: BodyLimits): Problem {
+/** Returns the 413 for a body of more than `limit` bytes. */
+export function tooLarge(limit: number, details?: { readonly limit: number }): Problem {
   return new Problem(
     "payload-too-large",
-    `Cannot read this body: it is larger than ${limits.bodyLimit} bytes`,
+    `Cannot read this body: it is larger than ${limit} bytes`,
     // The rest of the body is still arriving, so the connection cannot be reused.
-    { headers: { connection: "close" } },
+    { details, headers: { connection: "close" } },
   );
 }
 
