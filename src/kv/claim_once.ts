@@ -11,7 +11,7 @@ export async function claimOnce(
   key: KeyValueKey,
   expireInMs: number,
 ): Promise<boolean> {
-  return await claim(store, key, expireInMs) !== null;
+  return await claimRevocably(store, key, expireInMs) !== null;
 }
 
 /** The claim of a key. The claim can be revoked if the work was not done. */
@@ -28,8 +28,14 @@ export async function claimRevocably(
   key: KeyValueKey,
   expireInMs: number,
 ): Promise<RevocableClaim | null> {
-  const versionstamp = await claim(store, key, expireInMs);
-  if (versionstamp === null) return null;
+  const result = await store.commit({
+    checks: [{ key, versionstamp: null }],
+    mutations: [{ kind: "set", key, value: true, expireInMs, isReserved: true }],
+    claim: key,
+    isProvisional: true,
+  });
+  if (!result.ok) return null;
+  const { versionstamp } = result;
   return {
     async revoke() {
       // The check is needed, because a store may repeat the delete after a new claim.
@@ -37,18 +43,4 @@ export async function claimRevocably(
       await store.commit({ checks, mutations: [{ kind: "delete", key }] });
     },
   };
-}
-
-async function claim(
-  store: KeyValue,
-  key: KeyValueKey,
-  expireInMs: number,
-): Promise<string | null> {
-  const result = await store.commit({
-    checks: [{ key, versionstamp: null }],
-    mutations: [{ kind: "set", key, value: true, expireInMs, isReserved: true }],
-    claim: key,
-    isProvisional: true,
-  });
-  return result.ok ? result.versionstamp : null;
 }

@@ -16,8 +16,12 @@ import {
   type RelateStep,
   type RowsStep,
 } from "./nested_rows.ts";
-import { needsPreparing, prepareChange, type PreparedChange } from "./relate/prepare_change.ts";
-import { prepareCreation } from "./prepare_creation.ts";
+import {
+  needsPreparing,
+  prepareChange,
+  prepareCreation,
+  type PreparedChange,
+} from "./relate/prepare_change.ts";
 import { protectedItems } from "./protected_items.ts";
 
 /** Values of nested rows that are known before the transaction, after their before-hooks. */

@@ -12,10 +12,16 @@ import {
   requireObject,
   type SeparateMembers,
 } from "../../values/parse_fields.ts";
-import type { DraftRow, RowSource } from "./draft_row.ts";
 import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
 import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
-import { addChildren, addLinks, addParents, type RelationRequests } from "./relation_steps.ts";
+import {
+  addChildren,
+  addLinks,
+  addParents,
+  type DraftRow,
+  type RelationRequests,
+  type RowSource,
+} from "./relation_steps.ts";
 import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**

@@ -4,7 +4,6 @@ import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, atPath } from "../../values/body_path.ts";
 import { invalidField } from "../../values/parse_fields.ts";
-import type { DraftRow, RowSource } from "./draft_row.ts";
 import {
   clearedColumns,
   keySourcesFrom,
@@ -13,10 +12,31 @@ import {
   mayChange,
   neverNullMessage,
 } from "../foreign_keys.ts";
-import type { NestedRow, RelationChange, RowsStep } from "../nested_rows.ts";
+import type {
+  EmbeddedRows,
+  ForeignKeySource,
+  NestedRow,
+  RelationChange,
+  RowsStep,
+} from "../nested_rows.ts";
 import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
+
+/** The part of a body from which a row is parsed, and the sources of its foreign keys. */
+export interface RowSource extends BodyPart {
+  readonly foreignKeySources?: readonly ForeignKeySource[];
+}
+
+/** A row that is partly parsed, and the values of its body under the names of relations. */
+export interface DraftRow extends NestedRow {
+  readonly given: Map<ColumnInfo, unknown>;
+  readonly foreignKeySources: ForeignKeySource[];
+  readonly embedded: EmbeddedRows[];
+  readonly nested: ReadonlyMap<string, unknown>;
+  /** True if the row is created. */
+  readonly isNew: boolean;
+}
 
 /** All changes of one relation, from all enclosing rows at one depth of a body. */
 export interface RelationRequests {

@@ -17,9 +17,8 @@ import { commonBodyPath } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
 import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
-import { prepareRelated } from "./prepare_change.ts";
+import { prepareRelated, resolveStep } from "./prepare_change.ts";
 import type { RelatedRow } from "./related_row.ts";
-import { resolveStep } from "./resolve_change.ts";
 import { storedRow, type WriteState } from "../write_state.ts";
 
 /**

@@ -1,15 +1,16 @@
 import type { Key } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { RelatedWrite, ResourceCall } from "../../../model/operation.ts";
+import type { RelatedWrite, ResourceCall, WriteCall } from "../../../model/operation.ts";
 import { atPathAsync } from "../../values/body_path.ts";
 import { withDefaults } from "../../values/with_defaults.ts";
-import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
+import { beforeCreate, beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
-import { prepareCreation } from "../prepare_creation.ts";
-import type { RelatedRow, ResolvingContext } from "./related_row.ts";
-import { resolveStep } from "./resolve_change.ts";
+import { newRowValues } from "../../values/new_row_values.ts";
+import type { RelatedRow, ResolvedChange, ResolvingContext } from "./related_row.ts";
+import { resolveChildren } from "./resolve_children.ts";
+import { resolveLinks } from "./resolve_links.ts";
 
 /** The values of the rows that a change writes, after their before-hooks, by id. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
@@ -84,4 +85,33 @@ export async function prepareRelated(
 
 function stored({ key, current }: { readonly key: Key; readonly current: Row }): HookedRow {
   return { key, current: () => current };
+}
+
+/** Returns the values of a nested row to create, after its before-hook. */
+export async function prepareCreation(
+  given: Assignments,
+  foreignKeys: Assignments,
+  write: WriteCall,
+): Promise<Assignments> {
+  const filled = (values: Assignments) =>
+    foreignKeys.size === 0 ? values : new Map([...values, ...foreignKeys]);
+  const hooked = await beforeCreate(filled(given), write);
+  const complete = newRowValues(filled(hooked), write.grant, write.resource);
+  // Neither a hook nor a generated value may relate the row to a row outside of the body.
+  for (const [column, value] of foreignKeys) complete.set(column, value);
+  return complete;
+}
+
+/** Locks and returns the rows that a step writes. Throws a 422 or 403 that names the body's row. */
+export async function resolveStep(
+  step: RelateStep,
+  resolving: ResolvingContext,
+): Promise<ResolvedChange> {
+  const resolve = step.relation.type === "manyToMany" ? resolveLinks : resolveChildren;
+  const all: ResolvedChange[] = [];
+  for (const change of step.changes) all.push(await resolve(step, change, resolving));
+  return {
+    rows: all.flatMap(({ rows }) => rows),
+    related: all.flatMap(({ related }) => related),
+  };
 }
