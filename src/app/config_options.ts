@@ -6,7 +6,7 @@ import { changesOptionDescriptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
 import { abuseProtectionOptionDescriptions } from "../guard/abuse_protection_options.ts";
 import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
-import { keyValueOptionRule } from "../kv/key_value_option.ts";
+import { keyValueOptionRule } from "../kv/open_key_value_store.ts";
 import { listenOptionDescriptions, type ListenOptions } from "../listen/listener.ts";
 import { mcpOptionDescription } from "../mcp/mcp_options.ts";
 import { openapiOptionDescription } from "../openapi/openapi_options.ts";

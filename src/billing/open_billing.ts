@@ -6,8 +6,11 @@ import {
   protectionOptionDescriptions,
   type RateLimitOptions,
 } from "../guard/resource_protection_options.ts";
-import { keyValueOptionRule } from "../kv/key_value_option.ts";
-import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import {
+  type KeyValueOption,
+  keyValueOptionRule,
+  openKeyValueStore,
+} from "../kv/open_key_value_store.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, objectWith, off, testedValue } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";

@@ -1,17 +1,34 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
-import { requireStoreLocation } from "./key_value_location.ts";
+import { requireStoreLocation, storeLocationMistake } from "./key_value_location.ts";
 import { openWhenUnlocked } from "./open_unlocked.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { claimStoreFile, requireStoreFile } from "./store_file.ts";
 import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
+import type { Option } from "../options/option.ts";
+import { testedValue } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /** The key-value store of an app: a file's path, `:memory:`, a KV Connect URL, or an open store. */
 export type KeyValueOption = string | DenoKv | KeyValue;
+
+/** The description of the option `kv`, with a message for common mistakes. */
+export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
+  return testedValue<KeyValueOption>(
+    "a text, a Deno.Kv or a KeyValue",
+    (given) => typeof given === "string" ? storeLocationMistake(given) === null : isStore(given),
+  ).advising((given) => {
+    if (typeof given === "string") return storeLocationMistake(given);
+    return given instanceof Promise ? "is a promise: write kv: await Deno.openKv()" : null;
+  });
+}
+
+function isStore(given: unknown): boolean {
+  return typeof given === "object" && given !== null && ("atomic" in given || "commit" in given);
+}
 
 /** The key-value store that an app has opened, or opens on demand. */
 export interface AppStore {

@@ -1,5 +1,5 @@
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
-import { hashPart, namePart } from "../../kv/name_part.ts";
+import { hashPart, namePart } from "../../kv/key_encoding.ts";
 
 /** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {

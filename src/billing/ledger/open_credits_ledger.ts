@@ -1,5 +1,8 @@
-import { keyValueOptionRule } from "../../kv/key_value_option.ts";
-import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
+import {
+  type KeyValueOption,
+  keyValueOptionRule,
+  openKeyValueStore,
+} from "../../kv/open_key_value_store.ts";
 import { type Described, group } from "../../options/option.ts";
 import { objectWith } from "../../options/option_kinds.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";

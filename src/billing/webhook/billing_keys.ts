@@ -1,5 +1,5 @@
 import type { KeyValueKey } from "../../kv/key_value.ts";
-import { hashPart } from "../../kv/name_part.ts";
+import { hashPart } from "../../kv/key_encoding.ts";
 
 /** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {

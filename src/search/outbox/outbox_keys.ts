@@ -1,5 +1,5 @@
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
-import { namePart } from "../../kv/name_part.ts";
+import { namePart } from "../../kv/key_encoding.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 /** The keys of the search outbox in the key-value store. */
