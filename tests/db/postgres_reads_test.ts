@@ -59,6 +59,10 @@ test("one read of a large table took three processes of the server", async (open
   assertEquals((await query(await open({ maxParallelWorkers: 2 }), show)).rows, [["2"]]);
 });
 
+test("a filter of nested relations took a second, which Postgres spent on machine code", async (open) => {
+  assertEquals((await query(await open(), "SHOW jit")).rows, [["off"]]);
+});
+
 test("a read that waited for its turn had its whole time once more", async (open) => {
   const driver = await open({ maxConnections: 2, maxReadConnections: 1 });
   const first = fails(read(driver, sleep, { timeoutMs: 400 }), "too-slow");
