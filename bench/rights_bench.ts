@@ -14,7 +14,7 @@ import { type Database, openDatabase } from "../mod.ts";
 import { startPostgresCluster } from "../tests/support/postgres_cluster.ts";
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
-import { members, scopes, tasks, teams } from "./rights_server.ts";
+import { members, type scopes, tasks, teams } from "./rights_server.ts";
 import { startScript } from "./start_server.ts";
 
 const { values: options } = parseArgs({
