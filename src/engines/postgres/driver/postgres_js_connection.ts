@@ -192,10 +192,8 @@ export class PostgresJsConnection implements PostgresConnection {
         statement_timeout: statementTimeoutMs,
         // A string, because the library omits falsy values like the number 0.
         max_parallel_workers_per_gather: String(maxParallelWorkers),
-        // Compiling nested EXISTS to machine code takes up to seconds, and running them does not.
-        jit: "off",
-        // A statement that waits for a lock occupies its connection. 0 would mean no limit.
-        lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
+        jit: "off", // The compiler takes up to seconds for a nested filter.
+        lock_timeout: Math.max(1, Math.ceil(waitLimitMs)), // 0 would mean no limit.
         ...(this.#announces ? { [signalsAfterCommitSetting]: "on" } : {}),
       }),
     };
