@@ -6,7 +6,7 @@
 export type { AuthOptions, SubscribeOptions } from "../src/app/config.ts";
 export type { ListenOptions } from "../src/listen/listener.ts";
 export type { OpenDatabaseOptions } from "../src/engines/open_driver.ts";
-export type { SqliteAdditions } from "../src/db/driver_options.ts";
+export type { DriverOptions, SqliteAdditions, SqliteOptions } from "../src/db/driver_options.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
   AutoRelationOptions,

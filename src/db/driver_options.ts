@@ -8,6 +8,21 @@ function refused(advice: string) {
 
 const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
 
+/** Options that every driver has. */
+export interface DriverOptions {
+  /**
+   * True to open another program's database without writing: a file is not changed, not even its
+   * journal mode, and every transaction of a Postgres is read-only.
+   */
+  readonly readOnly?: boolean | undefined;
+  /** True if clients see the messages that triggers and functions raise. Default: true. */
+  readonly raisedMessages?: boolean | undefined;
+  /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
+  readonly waitLimitMs?: number | undefined;
+  /** The clock of the driver. Default: the clock of the machine. */
+  readonly clock?: Clock | undefined;
+}
+
 /** The description of the options that every driver has. */
 export const driverOptionDescriptions = {
   readOnly: flag().default(false),
@@ -52,16 +67,7 @@ export const sqliteAdditionDescriptions = {
 };
 
 /** Options of the SQLite driver, with any library. */
-export interface SqliteOptions extends SqliteAdditions {
-  /** True to open another program's file without changing anything, not even its journal mode. */
-  readonly readOnly?: boolean | undefined;
-  /** True if clients see the messages that triggers and functions raise. Default: true. */
-  readonly raisedMessages?: boolean | undefined;
-  /** How long a write waits for other writes of all processes, in milliseconds. Default: 5,000. */
-  readonly waitLimitMs?: number | undefined;
-  /** The clock of the driver. Default: the clock of the machine. */
-  readonly clock?: Clock | undefined;
-}
+export interface SqliteOptions extends DriverOptions, SqliteAdditions {}
 
 /** The description of the options of the SQLite driver. */
 export const sqliteOptionDescriptions = group(

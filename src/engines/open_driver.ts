@@ -1,25 +1,16 @@
 import { type Described, group } from "../options/option.ts";
 import { callback } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
-import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
 import {
   driverOptionDescriptions,
   errorPrefix,
   sqliteAdditionDescriptions,
-  type SqliteAdditions,
+  type SqliteOptions,
 } from "../db/driver_options.ts";
 
 /** Options for opening a database of any engine. */
-export interface OpenDatabaseOptions extends SqliteAdditions {
-  /** Opens the database read-only and installs nothing. Use this for another program's database. */
-  readonly readOnly?: boolean | undefined;
-  /** True if clients see the messages that triggers and functions raise. Default: true. */
-  readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
-  readonly waitLimitMs?: number | undefined;
-  /** The clock of the driver. Default: the clock of the machine. */
-  readonly clock?: Clock | undefined;
+export interface OpenDatabaseOptions extends SqliteOptions {
   /** Receives notices, for example that a Postgres server cannot be reached. */
   readonly observe?: Observer | undefined;
 }

@@ -1,25 +1,19 @@
 import { existsSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import { type Described, group } from "../../../options/option.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
-import { driverOptionDescriptions, errorPrefix } from "../../../db/driver_options.ts";
+import {
+  driverOptionDescriptions,
+  type DriverOptions,
+  errorPrefix,
+} from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, a Postgres that runs inside this process. */
-export interface PgliteOptions {
-  /** True if every transaction is read-only. */
-  readonly readOnly?: boolean | undefined;
-  /** True if clients see the messages that triggers and functions raise. Default: true. */
-  readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for the connection, in milliseconds. Default: 5,000. */
-  readonly waitLimitMs?: number | undefined;
-  /** The clock of the driver. Default: the clock of the machine. */
-  readonly clock?: Clock | undefined;
-}
+export type PgliteOptions = DriverOptions;
 
 const pgliteOptions = group(driverOptionDescriptions satisfies Described<PgliteOptions>).required();
 

@@ -1,13 +1,10 @@
 import { type Described, group } from "../../../options/option.ts";
 import { callback, timerMs, whole } from "../../../options/option_kinds.ts";
 import type { Observer } from "../../../runtime/observation.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
-import { driverOptionDescriptions } from "../../../db/driver_options.ts";
+import { driverOptionDescriptions, type DriverOptions } from "../../../db/driver_options.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
-export interface PostgresOptions {
-  /** True if every transaction is read-only. */
-  readonly readOnly?: boolean | undefined;
+export interface PostgresOptions extends DriverOptions {
   /** The maximum number of connections. Default: 10. */
   readonly maxConnections?: number | undefined;
   /**
@@ -15,10 +12,6 @@ export interface PostgresOptions {
    * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
    */
   readonly maxReadConnections?: number | undefined;
-  /** True if clients see the messages that triggers and functions raise. Default: true. */
-  readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for a connection or a lock, in milliseconds. Default: 5,000. */
-  readonly waitLimitMs?: number | undefined;
   /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
@@ -26,8 +19,6 @@ export interface PostgresOptions {
    * `max_parallel_workers_per_gather`). Default: 0, so one request never uses several processors.
    */
   readonly maxParallelWorkers?: number | undefined;
-  /** The clock of the driver. Default: the clock of the machine. */
-  readonly clock?: Clock | undefined;
   /** Receives the notice that the server cannot be reached. */
   readonly observe?: Observer | undefined;
 }
