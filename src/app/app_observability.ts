@@ -6,7 +6,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { HonoApp } from "../service/hono_app.ts";
 import { createObservationCounter } from "../service/observability/observation_counter.ts";
 import { observeRequests } from "../service/observability/observe_requests.ts";
-import { ServerTiming } from "../service/observability/server_timing.ts";
 import {
   type MeasuredComponents,
   registerComponentMetrics,
@@ -44,9 +43,7 @@ export function openObservability(
   const requests = registry === null ? null : new RequestMetrics(registry);
   // This observer is not the observer of metrics, which would count each request a second time.
   const observe = observability.requests ? runtime.observe : null;
-  const timing = observability.serverTiming ? new ServerTiming(clock) : null;
-  const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
-  const watches = [timing?.watch ?? null, transactions].filter((one) => one !== null);
+  const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   let tracing: Tracing | null = null;
   const stops = registry === null ? [] : [registerProcessMetrics(registry, clock)];
   return {
@@ -57,19 +54,16 @@ export function openObservability(
     async watching(config) {
       if (observability.openTelemetry) tracing = await openTracing();
       const spans = tracing;
-      if (spans === null && watches.length === 0) return config;
-      return await observeDatabases(config, (driver) => [
-        ...watches,
-        ...(spans === null ? [] : [spans.watch(driver)]),
-      ]);
+      if (spans === null && transaction === undefined) return config;
+      return await observeDatabases(config, (driver) => ({
+        statements: spans?.statementsOf(driver),
+        transaction,
+      }));
     },
     observed(app, table) {
-      if (timing === null && tracing === null && requests === null && observe === null) {
-        return app.fetch;
-      }
+      if (tracing === null && requests === null && observe === null) return app.fetch;
       let { fetch } = app;
       const findRoute = createRouteFinder(table, app.hono);
-      if (timing !== null) fetch = timing.around(fetch);
       if (tracing !== null) fetch = tracing.around(fetch, findRoute);
       if (requests !== null || observe !== null) {
         fetch = observeRequests({ fetch }, { findRoute, metrics: requests, observe, clock });

@@ -7,11 +7,11 @@ import type { Database } from "../db/database.ts";
 /** Returns the configuration with each driver wrapped once, for metrics and spans. */
 export async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
-  watchesOf: (driver: Driver) => readonly DriverWatch[],
+  watchOf: (driver: Driver) => DriverWatch,
 ): Promise<Config> {
   const known = new Map<Driver, Promise<Database>>();
   function watched({ driver }: Database): Promise<Database> {
-    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watchesOf(driver)));
+    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watchOf(driver)));
     known.set(driver, made);
     return made;
   }

@@ -93,7 +93,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     describes: read.openapi !== false,
     openapi: resolveOpenapi(read.openapi),
     mcp: resolveMcp(read.mcp),
-    observability: resolveObservability(read.observability, isProduction),
+    observability: resolveObservability(read.observability),
     dashboard: resolveDashboard(read.adminUI, isProduction),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,

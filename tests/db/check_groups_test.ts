@@ -31,7 +31,7 @@ testOnPostgres("a service that repeats its writes is found", async (url) => {
         return await (driver.loneWrites ?? driver).query(statement);
       },
     };
-    return { ...watchedDriver(driver, [{ transaction: () => () => {} }]), loneWrites };
+    return { ...watchedDriver(driver, { transaction: () => () => {} }), loneWrites };
   };
   const { failure } = await checkGroups({ url, seed: 1, groups: 20, lanes: 1, spoil });
   assert(failure !== null);

@@ -58,8 +58,6 @@ export interface ResolvedObservability {
   readonly requests: boolean;
   /** True if spans have the names of routes and the statements of the database. */
   readonly openTelemetry: boolean;
-  /** True if responses have `Server-Timing`. False in production. */
-  readonly serverTiming: boolean;
 }
 
 /** The options of metrics with resolved defaults. */
@@ -72,15 +70,12 @@ export interface ResolvedMetrics {
 /** Resolves the option `observability`. */
 export function resolveObservability(
   option: boolean | OptionValues<typeof members>,
-  isProduction: boolean,
 ): ResolvedObservability {
-  if (option === false) {
-    return { metrics: null, requests: false, openTelemetry: false, serverTiming: false };
-  }
+  if (option === false) return { metrics: null, requests: false, openTelemetry: false };
   const given: ObservabilityOptions = option === true ? {} : option;
   const { requests = false, openTelemetry = false } = given;
   const metrics = resolveMetrics(option === true ? true : option.metrics);
-  return { metrics, requests, openTelemetry, serverTiming: !isProduction };
+  return { metrics, requests, openTelemetry };
 }
 
 function resolveMetrics(

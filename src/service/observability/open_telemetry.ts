@@ -6,7 +6,7 @@ import type { DriverWatch } from "./watched_driver.ts";
 /** The spans of an app for the OpenTelemetry of the runtime. */
 export interface Tracing {
   /** Creates a span of each database statement, as a child of the calling span. */
-  watch(driver: Driver): DriverWatch;
+  statementsOf(driver: Driver): DriverWatch["statements"];
   /** Wraps the `fetch` of an app to name the span of each request by its route. */
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
@@ -19,29 +19,27 @@ export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");
   const tracer = trace.getTracer("resource-api");
   return {
-    watch: ({ dialect: { systemName } }) => ({
-      statements() {
-        const parent = context.active();
-        return ({ text }) => {
-          const operation = /^\w+/.exec(text)?.[0] ?? "";
-          const span = tracer.startSpan(operation, {
-            kind: SpanKind.CLIENT,
-            attributes: {
-              "db.system.name": systemName,
-              "db.operation.name": operation,
-              "db.query.text": text,
-            },
-          }, parent);
-          return (error) => {
-            if (error !== undefined) {
-              span.setStatus({ code: SpanStatusCode.ERROR });
-              span.setAttribute("error.type", error instanceof Error ? error.name : "_OTHER");
-            }
-            span.end();
-          };
+    statementsOf: ({ dialect: { systemName } }) => () => {
+      const parent = context.active();
+      return ({ text }) => {
+        const operation = /^\w+/.exec(text)?.[0] ?? "";
+        const span = tracer.startSpan(operation, {
+          kind: SpanKind.CLIENT,
+          attributes: {
+            "db.system.name": systemName,
+            "db.operation.name": operation,
+            "db.query.text": text,
+          },
+        }, parent);
+        return (error) => {
+          if (error !== undefined) {
+            span.setStatus({ code: SpanStatusCode.ERROR });
+            span.setAttribute("error.type", error instanceof Error ? error.name : "_OTHER");
+          }
+          span.end();
         };
-      },
-    }),
+      };
+    },
     around: (fetch, findRoute) => (request, info) => {
       const span = trace.getActiveSpan();
       const route = span === undefined ? "" : findRoute(request);

@@ -18,22 +18,16 @@ export interface DriverWatch {
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** Wraps a driver so that its operations call the watches. Without watches, returns the driver. */
-export function watchedDriver(
-  driver: Driver,
-  watches: readonly DriverWatch[],
-  base?: Driver,
-): Driver {
-  const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
-  const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));
-  if (ofStatements === null && ofTransaction === null) return driver;
+/** Wraps a driver so that its operations call the watch. */
+export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver): Driver {
+  const { statements: ofStatements, transaction: ofTransaction } = watch;
   const watched = (connection: Connection): Connection =>
-    ofStatements === null
+    ofStatements === undefined
       ? connection
       : { query: (statement) => watchedQuery(connection, statement, ofStatements()) };
   const written = (inner: Connection): Connection => ({
     query: (statement) =>
-      ofTransaction === null || !isWrite.test(statement.text)
+      ofTransaction === undefined || !isWrite.test(statement.text)
         ? inner.query(statement)
         : untilEnd(ofTransaction(), inner.query(statement)),
   });
@@ -48,13 +42,13 @@ export function watchedDriver(
     ...(loneWrites === undefined ? {} : { loneWrites: written(watched(loneWrites)) }),
     reads: (limits) => watched(driver.reads(limits)),
     transaction(work) {
-      const watch = ofStatements?.() ?? null;
-      const done = watch === null
+      const watchEach = ofStatements?.();
+      const done = watchEach === undefined
         ? driver.transaction(work)
         : driver.transaction((inner) =>
-          work({ query: (statement) => watchedQuery(inner, statement, watch) })
+          work({ query: (statement) => watchedQuery(inner, statement, watchEach) })
         );
-      return ofTransaction === null ? done : whenOver(ofTransaction(), done);
+      return ofTransaction === undefined ? done : whenOver(ofTransaction(), done);
     },
     onCommit: (listener) => driver.onCommit(listener),
     ...(threads === undefined ? {} : { threads }),
@@ -68,7 +62,7 @@ export function watchedDriver(
     ...(driver.as === undefined ? {} : {
       as: (identity) => {
         const acting = driver.as!(identity);
-        return watchedDriver(acting, watches, acting.base === undefined ? undefined : self);
+        return watchedDriver(acting, watch, acting.base === undefined ? undefined : self);
       },
     }),
   };
@@ -102,26 +96,3 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
 
 /** Matches the beginning of the service's statements that write. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;
-
-function allStatements(
-  watches: readonly (() => WatchStatement)[],
-): (() => WatchStatement) | null {
-  const [first, ...others] = watches;
-  if (first === undefined || others.length === 0) return first ?? null;
-  return () => {
-    const all = watches.map((watch) => watch());
-    return (statement) => endAll(all.map((watch) => watch(statement)));
-  };
-}
-
-function together(watches: readonly (() => WatchEnd)[]): (() => WatchEnd) | null {
-  const [first, ...others] = watches;
-  if (first === undefined || others.length === 0) return first ?? null;
-  return () => endAll(watches.map((watch) => watch()));
-}
-
-function endAll(ends: readonly WatchEnd[]): WatchEnd {
-  return (error) => {
-    for (const end of ends) end(error);
-  };
-}
