@@ -20,21 +20,13 @@ export interface CheckResult {
   readonly latencyMs: number;
 }
 
-/** The result of a health route, before the conversion to a response. */
-export interface HealthReport<Body> {
+/** The response of the health route `GET /readyz`. */
+export interface Readiness {
   readonly status: 200 | 503;
-  readonly body: Body;
-}
-
-/** The body of the health route `GET /healthz`. */
-export interface LivenessBody {
-  readonly status: "ok";
-}
-
-/** The body of the health route `GET /readyz`. */
-export interface ReadinessBody {
-  readonly status: "ready" | "unavailable";
-  readonly checks: Readonly<Record<string, CheckResult>>;
+  readonly body: {
+    readonly status: "ready" | "unavailable";
+    readonly checks: Readonly<Record<string, CheckResult>>;
+  };
 }
 
 /** The options of the health route {@link readiness}. */
@@ -46,11 +38,6 @@ export interface ReadinessOptions {
   readonly deadlineMs?: number | undefined;
 }
 
-/** Handles the health route `GET /healthz`. The response ignores the dependencies. */
-export function liveness(): HealthReport<LivenessBody> {
-  return { status: 200, body: { status: "ok" } };
-}
-
 /**
  * Handles the health route `GET /readyz` and runs all checks concurrently. Responds with 503 if a
  * required check fails, or while the service drains. A load balancer removes an instance that
@@ -60,7 +47,7 @@ export function liveness(): HealthReport<LivenessBody> {
 export async function readiness(
   checks: readonly HealthCheck[],
   { clock, draining, deadlineMs = 1_000 }: ReadinessOptions,
-): Promise<HealthReport<ReadinessBody>> {
+): Promise<Readiness> {
   const results = await Promise.all(checks.map((check) => runCheck(check, clock, deadlineMs)));
   const ready = !draining && results.every(([, result]) => result.status !== "unavailable");
   return {

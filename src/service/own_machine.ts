@@ -1,13 +1,44 @@
+import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
+
+/** The rule that decides who may see a page. */
+export interface PageRule {
+  /** The function of the deployer, or null if only this machine may see the page. */
+  readonly authorize:
+    | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
+    | null;
+  /** The name of the option with that function. */
+  readonly option: string;
+  /** The beginning of the messages, such as `Cannot read the metrics`. */
+  readonly cannot: string;
+  /** The headers of the 401. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Requires that the rule of a page allows the request. Throws a 401 or a 403. */
+export async function requireAllowed(
+  request: PageRequest,
+  { authorize, option, cannot, headers }: PageRule,
+): Promise<void> {
+  if (authorize === null) {
+    const message = `${cannot} from here: only this machine may, until ${option} decides`;
+    return requireOwnMachine(request, message);
+  }
+  const user = request.user();
+  // Only `true` allows the request. Any other value may be a mistake in the function.
+  if (await authorize(request.raw, user) === true) return;
+  if (user !== null) throw new Problem("forbidden", `${cannot}: ${option} refuses`);
+  throw new Problem("unauthorized", `${cannot} without a credential that may`, { headers });
+}
 
 /**
  * Requires that a program on this machine, or a page of the service, has sent the request. Refuses
  * requests that a proxy forwards from other machines. Also refuses a web page whose host name
  * resolves to this machine (DNS rebinding). Throws a 403 with `message`.
  */
-export function requireOwnMachine(
+function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
   message: string,
 ): void {

@@ -6,7 +6,7 @@ import type { KeyValue } from "../kv/key_value.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { databaseCheck, type HealthCheck, liveness, readiness, storeCheck } from "./health.ts";
+import { databaseCheck, type HealthCheck, readiness, storeCheck } from "./health.ts";
 import type { User } from "../auth/user.ts";
 import { pageSecurityPolicy } from "./html_page.ts";
 import { problemIndexPage, problemPage } from "./problem_page.ts";
@@ -63,7 +63,10 @@ export function createProblemPages(): readonly ServicePage[] {
   return [
     {
       path: problemTypeBase,
-      description: problemsDescription("Problems", "All problem types"),
+      description: describePage({
+        ...{ id: "describeProblems", summary: "All problem types", answers: htmlAnswers },
+        isOpen: true,
+      }),
       isOpen: true,
       at: (path, prefix) =>
         path === problemTypeBase || `${path}/` === problemTypeBase
@@ -73,7 +76,8 @@ export function createProblemPages(): readonly ServicePage[] {
     {
       path: `${problemTypeBase}:slug`,
       description: {
-        ...problemsDescription("Problem", "What a problem type means"),
+        ...{ id: "describeProblem", tag: "Service", summary: "What a problem type means" },
+        ...{ answers: htmlAnswers, needsUser: false },
         parameters: { slug: "The last segment of the `type`." },
         problems: ["not-found", "invalid-parameter", "internal-error"],
       },
@@ -108,7 +112,11 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
   // The search index is dispensable, because all other requests work without it.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
-    healthPage("/healthz", livenessDescription, () => json(liveness())),
+    healthPage(
+      "/healthz",
+      livenessDescription,
+      () => json({ status: 200, body: { status: "ok" } }),
+    ),
     healthPage(
       "/readyz",
       readinessDescription,
@@ -117,11 +125,18 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
   ];
 }
 
-function problemsDescription(id: string, summary: string): RouteDescription {
-  const answers = { 200: { type: "text/html", schema: { type: "string" } } };
-  const problems = ["invalid-parameter", "internal-error"] as const;
-  return { id: `describe${id}`, tag: "Service", summary, answers, problems, needsUser: false };
+/** Returns the description of a page. Only an open page never responds with a 401. */
+export function describePage(
+  { isOpen = false, ...facts }: Pick<RouteDescription, "id" | "summary" | "answers"> & {
+    readonly isOpen?: boolean;
+  },
+): RouteDescription {
+  const refusals = isOpen ? [] : ["unauthorized"] as const;
+  const problems = ["invalid-parameter", ...refusals, "internal-error"] as const;
+  return { ...facts, tag: "Service", problems, needsUser: false };
 }
+
+const htmlAnswers = { 200: { type: "text/html", schema: { type: "string" } } };
 
 const livenessDescription: RouteDescription = {
   ...{ id: "liveness", tag: "Health", summary: "Whether the process answers", needsUser: false },

@@ -7,7 +7,7 @@ import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { databaseCheck, type HealthCheck, liveness, readiness } from "../../src/service/health.ts";
+import { databaseCheck, type HealthCheck, readiness } from "../../src/service/health.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const works: HealthCheck = { name: "database", run: () => Promise.resolve() };
@@ -32,10 +32,6 @@ function fakeClock(deadlines: "pass" | "never"): Clock {
     },
   };
 }
-
-Deno.test("liveness is ok regardless of dependencies", () => {
-  assertEquals(liveness(), { status: 200, body: { status: "ok" } });
-});
 
 Deno.test("a service is ready when every check passes", async () => {
   assertEquals(await readiness([works], { clock: fakeClock("never"), draining: false }), {

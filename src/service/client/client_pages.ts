@@ -1,5 +1,5 @@
 import { type BundledFile, bundledFileReply, readBundledFile } from "../bundled_file.ts";
-import type { ServicePage } from "../service_pages.ts";
+import { describePage, type ServicePage } from "../service_pages.ts";
 
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
 
@@ -13,12 +13,12 @@ export function createClientPages(): readonly ServicePage[] {
     let file: BundledFile | null = null;
     return {
       path,
-      description: {
-        ...{ id: `describe${id}`, tag: "Service", needsUser: false },
+      description: describePage({
+        id: `describe${id}`,
         summary: `The client for pages without a build step: ${name}`,
         answers: { 200: { type, schema: { type: "string" } }, 304: null },
-        problems: ["invalid-parameter", "internal-error"],
-      },
+        isOpen: true,
+      }),
       isOpen: true,
       at: (requested) =>
         requested === path

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
-import { requireOwnMachine } from "../own_machine.ts";
+import { requireAllowed } from "../own_machine.ts";
 import type { PageRequest } from "../service_pages.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 
@@ -19,20 +19,13 @@ export async function requireOperator(
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
-  if (authorize === null) return requireOwnMachine(request, cannotFromHere);
-  const user = request.user();
-  // Only `true` allows the request. Any other value may be a mistake in the function.
-  if (await authorize(raw, user) === true) return;
-  if (user !== null) {
-    throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");
-  }
-  throw new Problem("unauthorized", "Cannot use the dashboard without a credential that may", {
+  return await requireAllowed(request, {
+    authorize,
+    option: "adminUI.authorize",
+    cannot: "Cannot use the dashboard",
     // A browser then asks its user for credentials, and sends them with later requests.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
 }
 
 const noOrigins: ReadonlySet<string> = new Set();
-
-const cannotFromHere = "Cannot use the dashboard from here: only this machine may, until " +
-  "adminUI.authorize decides";

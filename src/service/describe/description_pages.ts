@@ -7,11 +7,10 @@ import type { OpenapiInput } from "../../openapi/openapi_input.ts";
 import { describeService } from "../../openapi/service_schema.ts";
 import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
-import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
-import type { PageRequest, ServicePage } from "../service_pages.ts";
+import { describePage, type PageRequest, type ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
 
@@ -83,13 +82,18 @@ function documentPage(
   { type, write, routeCount }: DocumentWriter,
 ): ServicePage {
   let made: MadeDocument | null = null;
+  const names = path.replace(/^\/(?:__service\/)?/, "").split(/[./]/);
   const answers = {
     200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },
     304: null,
   };
   return {
     path,
-    description: pageDescription(path.replace(/^\/(?:__service\/)?/, ""), summary, answers),
+    description: describePage({
+      id: `describe${names.map(pascalName).join("")}`,
+      summary,
+      answers,
+    }),
     isOpen: false,
     at(requested, prefix) {
       if (requested !== path) return null;
@@ -106,16 +110,6 @@ function documentPage(
   };
 }
 
-function pageDescription(
-  name: string,
-  summary: string,
-  answers: RouteDescription["answers"],
-): RouteDescription {
-  const id = `describe${name.split(/[./]/).map(pascalName).join("")}`;
-  const problems = ["invalid-parameter", "unauthorized", "internal-error"] as const;
-  return { id, tag: "Service", summary, answers, problems, needsUser: false };
-}
-
 function documentReply({ headers }: Request, type: string, text: string, tag: string): Reply {
   const cached = { etag: tag, "cache-control": "private, no-cache" };
   const known = headers.get("if-none-match")?.split(",").map((one) => one.trim().replace("W/", ""));
@@ -129,8 +123,9 @@ function indexPageAt(basePath: string, resources: readonly Resource[]): ServiceP
   return {
     path: basePath === "" ? "/" : basePath,
     isOpen: false,
-    description: pageDescription("index", "What the caller can do", {
-      200: { schema: { type: "object" } },
+    description: describePage({
+      ...{ id: "describeIndex", summary: "What the caller can do" },
+      answers: { 200: { schema: { type: "object" } } },
     }),
     ...(basePath === "" ? { yields: true } : {}),
     at: (requested, prefix) =>

@@ -1,6 +1,6 @@
 import type { Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
-import type { ServicePage } from "../service_pages.ts";
+import { describePage, type ServicePage } from "../service_pages.ts";
 
 const referencePath = "/__service/reference";
 
@@ -110,11 +110,8 @@ function fileReply(type: string, body: string): Reply {
 }
 
 function describe(id: string, summary: string, type: string): RouteDescription {
-  return {
-    ...{ id: `describe${id}`, tag: "Service", summary, needsUser: false },
-    answers: { 200: { type, schema: { type: "string" } } },
-    problems: ["invalid-parameter", "unauthorized", "internal-error"],
-  };
+  const answers = { 200: { type, schema: { type: "string" } } };
+  return describePage({ id: `describe${id}`, summary, answers });
 }
 
 /** The path is not a literal, so that only services with an API reference need the package. */

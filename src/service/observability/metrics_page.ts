@@ -1,7 +1,6 @@
 import { textFormatType } from "../../metrics/text_format.ts";
-import { Problem } from "../../problem/problem.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
-import { requireOwnMachine } from "../own_machine.ts";
+import { requireAllowed } from "../own_machine.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import type { ResolvedMetrics } from "./observability_options.ts";
 
@@ -24,23 +23,10 @@ export function createMetricsPages(
 }
 
 async function answer(request: PageRequest, { registry, authorize }: ResolvedMetrics) {
-  if (authorize === null) requireOwnMachine(request, cannot);
-  else {
-    const user = request.user();
-    // Only `true` allows the request. Any other value may be a mistake in the function.
-    if (await authorize(request.raw, user) !== true) throw refusal(user !== null);
-  }
+  const option = "observability.metrics.authorize";
+  await requireAllowed(request, { authorize, option, cannot: "Cannot read the metrics" });
   const headers = { "content-type": textFormatType, "cache-control": "no-store" };
   return { status: 200, headers, body: await registry.text() };
-}
-
-const cannot = "Cannot read the metrics from here: only this machine may, until " +
-  "observability.metrics.authorize decides";
-
-function refusal(isKnown: boolean): Problem {
-  return isKnown
-    ? new Problem("forbidden", "Cannot read the metrics: observability.metrics.authorize refuses")
-    : new Problem("unauthorized", "Cannot read the metrics without a credential that may");
 }
 
 const description: RouteDescription = {
