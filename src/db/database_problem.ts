@@ -1,4 +1,5 @@
 import { Problem, type ProblemOptions } from "../problem/problem.ts";
+import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
@@ -17,73 +18,56 @@ export function databaseProblem(error: unknown, access: string): unknown {
 }
 
 function fixedProblem(error: DatabaseError, access: string): unknown {
-  const cause = error;
+  const refused = (slug: ProblemSlug, why: string, options: ProblemOptions = {}) =>
+    new Problem(slug, `Cannot ${access}: ${why}`, { cause: error, ...options });
   switch (error.kind) {
     case "unique":
-      return new Problem("conflict", `Cannot ${access}: another row has these values`, { cause });
+      return refused("conflict", "another row has these values");
     case "foreign-key":
-      return new Problem(
-        "conflict",
-        `Cannot ${access}: ${brokenReference(access)}`,
-        { cause },
-      );
+      return refused("conflict", brokenReference(access));
     case "retryable":
-      return new Problem("conflict", `Cannot ${access}: other writes kept getting in the way`, {
-        cause,
-      });
-    case "not-null":
-    case "check":
-      return refusedRow(access, cause);
+      return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
       // The client did not cause the error, because no value of the client is computed.
       if (access === "read" && error.raised === null) return error;
       // A delete contains no values that could be wrong.
-      return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);
+      return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
+    case "not-null":
+    case "check":
+      return refusedRow(access, refused);
     case "invalid-value":
-      return refusedValue(access, cause);
+      return refusedValue(access, refused);
     case "timeout":
     case "too-slow":
-      return tooExpensive(access, tooLong, cause);
+      return refused("query-too-expensive", tooLong);
     case "too-large":
-      return tooExpensive(access, tooLarge, cause);
+      return refused("query-too-expensive", tooLarge);
     case "overloaded":
-      return new Problem("overloaded", `Cannot ${access}: too many queries wait for their turn`, {
-        cause,
-        headers: { "retry-after": "1" },
-      });
+      return refused("overloaded", "too many queries wait for their turn", retrySoon);
     case "unavailable":
     case "replaced":
     case "read-only":
-      return unavailable(`Cannot ${access}: the database is not available`, cause);
+      return refused("database-unavailable", "the database is not available", retrySoon);
     case "no-returning":
     case "outside-scope":
     case "forbidden":
-      return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
-        cause,
-      });
+      return refused("forbidden", "the database does not allow it");
     case "writing-read":
-      return new Problem(
-        "forbidden",
-        `Cannot ${access}: a part of the view, such as nextval(), writes, and the database allows reads only`,
-        { cause },
-      );
+      return refused("forbidden", writingPart);
     case "broken-table":
-      return new Problem(
-        // A read fails like this if it sorts or filters by a column with a missing collation.
-        access === "read" ? "invalid-parameter" : "conflict",
-        `Cannot ${access}: a part of the table, such as a trigger, names a table, a function or a collation that is missing`,
-        { cause },
-      );
+      // A read fails like this if it sorts or filters by a column with a missing collation.
+      return refused(access === "read" ? "invalid-parameter" : "conflict", missingPart);
     case "raised":
-      return new Problem(
+      return refused(
         "refused-by-database",
-        `Cannot ${access}: a rule of the database refused it`,
-        { cause, ...namedStatus(error.raised?.status ?? null) },
+        "a rule of the database refused it",
+        namedStatus(error.raised?.status ?? null),
       );
     case "unknown-outcome":
-      return unavailable(
-        `The connection was lost while the write was confirmed: read before you repeat it`,
-        cause,
+      return new Problem(
+        "database-unavailable",
+        "The connection was lost while the write was confirmed: read before you repeat it",
+        { cause: error, ...retrySoon },
       );
     case "other":
       return error;
@@ -94,41 +78,34 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
 
 const tooLong = "the query takes too long. Filter and sort by indexed fields, or request less";
 const tooLarge = "the answer is too large. Request a smaller page, or fewer fields";
+const writingPart =
+  "a part of the view, such as nextval(), writes, and the database allows reads only";
+const missingPart = "a part of the table, such as a trigger, names a table, a function or a " +
+  "collation that is missing";
 
-function tooExpensive(access: string, why: string, cause: unknown): Problem {
-  return new Problem("query-too-expensive", `Cannot ${access}: ${why}`, { cause });
+const retrySoon: ProblemOptions = { headers: { "retry-after": "1" } };
+
+type Refused = (slug: ProblemSlug, why: string) => Problem;
+
+function refusedValue(access: string, refused: Refused): Problem {
+  return refused(
+    access === "read" ? "invalid-parameter" : "validation-error",
+    "the database does not take one of the values",
+  );
 }
 
-function refusedValue(access: string, cause: unknown): Problem {
-  return new Problem(
-    access === "read" ? "invalid-parameter" : "validation-error",
-    `Cannot ${access}: the database does not take one of the values`,
-    { cause },
-  );
+function refusedRow(access: string, refused: Refused): Problem {
+  // Either another row would lose a required reference, or a rule of the database protects the row.
+  return access === "delete"
+    ? refused("conflict", "the database keeps this row")
+    : refused("validation-error", "a value is missing or not allowed");
 }
 
 /** Returns the options of a problem with this status, and the header that the status requires. */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };
-  return status === 429 || status === 503
-    ? { status, headers: { "retry-after": "1" } }
-    : { status };
-}
-
-function refusedRow(access: string, cause: unknown): Problem {
-  // Either another row would lose a required reference, or a rule of the database protects the row.
-  return access === "delete"
-    ? new Problem("conflict", "Cannot delete: the database keeps this row", { cause })
-    : new Problem(
-      "validation-error",
-      `Cannot ${access}: a value is missing or not allowed`,
-      { cause },
-    );
-}
-
-function unavailable(detail: string, cause: unknown): Problem {
-  return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
+  return status === 429 || status === 503 ? { status, ...retrySoon } : { status };
 }
 
 /** An update can break a reference from the row, or a reference of another row to it. */

@@ -1,3 +1,4 @@
+import { isSameName } from "../sql/fragment.ts";
 import { type Described, group, listOf, mapOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
@@ -161,7 +162,7 @@ function completeDraft(
       {
         ...column,
         unknownTarget: unknown.some((key) =>
-          key.columns.some((name) => sameName(name, column.dbName))
+          key.columns.some((name) => isSameName(name, column.dbName))
         ),
       },
       draft,
@@ -186,7 +187,7 @@ function foreignKeysOf(
 ): readonly ForeignKey[] {
   return keys.flatMap((key) => {
     const target = served.find((other) =>
-      other.schema === key.schema && sameName(other.name, key.table)
+      other.schema === key.schema && isSameName(other.name, key.table)
     );
     return target === undefined ? [] : foreignKey(key, draft, target);
   });
@@ -208,12 +209,7 @@ function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): For
 }
 
 function spelledBy(table: TableDraft, name: string): string | null {
-  return table.columns.find((column) => sameName(column.dbName, name))?.dbName ?? null;
-}
-
-/** Compares without case, as SQLite does. Postgres never returns two spellings of one name. */
-function sameName(left: string, right: string): boolean {
-  return left === right || left.toLowerCase() === right.toLowerCase();
+  return table.columns.find((column) => isSameName(column.dbName, name))?.dbName ?? null;
 }
 
 function completeColumn(

@@ -9,7 +9,7 @@ import {
 } from "../schema/table_info.ts";
 import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
-import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
+import { quoteIdentifier, quoteText, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
  * Returns the statements that create a table and then its indexes: keys, NOT NULL, UNIQUE,
@@ -167,5 +167,5 @@ function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));
-  return typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
+  return typeof value === "string" ? quoteText(value) : String(value);
 }

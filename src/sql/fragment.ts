@@ -127,6 +127,16 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Returns true if two names are the same without case, as SQLite compares them. */
+export function isSameName(left: string, right: string): boolean {
+  return left === right || left.toLowerCase() === right.toLowerCase();
+}
+
+/** Returns a string literal. Only declarations and catalogs supply the string, never input. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** Returns the SQL name of a table, with its schema if it has one. */
 export function sqlName(
   { schema, name }: { readonly schema: string | null; readonly name: string },

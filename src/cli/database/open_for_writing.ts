@@ -1,3 +1,4 @@
+import { quoteIdentifier } from "../../sql/fragment.ts";
 import {
   mayCreateTables,
   missingParts,
@@ -89,7 +90,7 @@ async function withSchema(url: string, schema: string): Promise<string> {
   const db = await openDatabase(url);
   try {
     const { rows } = await db.driver.query({ text: "SHOW search_path", values: [] });
-    const path = `${rows[0]?.[0]}, "${schema.replaceAll('"', '""')}"`;
+    const path = `${rows[0]?.[0]}, ${quoteIdentifier(schema)}`;
     return `${url}${url.includes("?") ? "&" : "?"}search_path=${encodeURIComponent(path)}`;
   } finally {
     await db.close();

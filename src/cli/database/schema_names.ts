@@ -1,3 +1,4 @@
+import { quoteIdentifier } from "../../sql/fragment.ts";
 import { type CommandWords, Misuse } from "../command_options.ts";
 
 /**
@@ -23,7 +24,7 @@ const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,
 
 /** Returns a schema name in the syntax of `--schema`, without shell quoting. */
 export function writeSchemaName(name: string): string {
-  return /^\s|\s$|[",]|^\*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+  return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 
 /** Parses the option `--schema`. Null without the option. Throws a {@link Misuse}. */

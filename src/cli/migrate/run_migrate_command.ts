@@ -3,7 +3,11 @@ import {
   pendingFiles,
   recordFiles,
 } from "../../db/migrations/files/migrate_files.ts";
-import { migrateTables, type MigrationRun } from "../../db/migrations/migrate_tables.ts";
+import {
+  migrateTables,
+  type MigrationRun,
+  requireAllowed,
+} from "../../db/migrations/migrate_tables.ts";
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
@@ -109,11 +113,6 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }
   for (const notice of plan.left) print(`-- ${notice}`);
-}
-
-function requireAllowed({ refusals }: MigrationPlan): void {
-  if (refusals.length === 0) return;
-  throw new Error(`Cannot migrate:\n${refusals.map((one) => `- ${one}`).join("\n")}`);
 }
 
 function requireYes(

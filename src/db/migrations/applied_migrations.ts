@@ -1,3 +1,4 @@
+import { quoteText } from "../../sql/fragment.ts";
 import { createHash } from "node:crypto";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
@@ -32,7 +33,7 @@ export async function recordMigration(
   );
   const values = [Number(last?.number) + 1, name, checksumOf(sql), sql, String(last?.moment)];
   const literals = values.map((value) =>
-    typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`
+    typeof value === "number" ? String(value) : quoteText(value)
   );
   await connection.query({
     text: `INSERT INTO "${migrationsTable}" (number, name, checksum, sql, applied_at)

@@ -71,7 +71,8 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
   }
 }
 
-function requireAllowed({ refusals }: MigrationPlan): void {
+/** Throws an Error with the refusals of a plan. */
+export function requireAllowed({ refusals }: MigrationPlan): void {
   if (refusals.length === 0) return;
   throw new Error(`Cannot migrate:\n${refusals.map((one) => `- ${one}`).join("\n")}`);
 }

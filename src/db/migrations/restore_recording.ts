@@ -1,3 +1,4 @@
+import { isSameName } from "../../sql/fragment.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import {
   type ColumnInfo,
@@ -15,7 +16,6 @@ import type {
 } from "../engine/migrations_engine.ts";
 import type { PairedTable } from "./compare/compare_tables.ts";
 import type { Difference } from "./compare/difference.ts";
-import { isSameName } from "./compare/table_shape.ts";
 
 /** A table whose changes are recorded, and the columns that the recording excludes. */
 export interface TriggeredRecording {

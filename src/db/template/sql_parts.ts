@@ -1,10 +1,6 @@
 import { type Filter, isFilter } from "../../filter/filter.ts";
 import { ColumnBuilder } from "../../schema/column_builder.ts";
-import {
-  type ColumnInfo,
-  serviceTimestampFormat,
-  type TableInfo,
-} from "../../schema/table_info.ts";
+import { type ColumnInfo, plainColumn, type TableInfo } from "../../schema/table_info.ts";
 import {
   columnInfoOf,
   isColumn,
@@ -209,18 +205,6 @@ function resultColumn(
   if (dbName === null) {
     throw new Error(`Cannot name a column ${declaration.kind}() without its name: add .as("name")`);
   }
-  return {
-    ...declaration,
-    name: dbName,
-    dbName,
-    default: null,
-    generated: false,
-    references: null,
-    existingType: null,
-    looseCollation: false,
-    unknownTarget: false,
-    varies: false,
-    isWide: false,
-    timestampFormat: serviceTimestampFormat,
-  };
+  // A default and a reference belong to a table.
+  return { ...plainColumn, ...declaration, name: dbName, dbName, default: null, references: null };
 }

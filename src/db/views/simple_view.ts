@@ -1,3 +1,5 @@
+import { isSameName } from "../../sql/fragment.ts";
+
 /** A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`. */
 export interface SimpleView {
   readonly table: ViewedTable;
@@ -113,7 +115,7 @@ function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[
 /** Parses `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
 function columnOf(item: readonly string[], alias: string): ViewedColumn {
   const rest = [...item];
-  if (rest[1] === "." && isSameName(nameOf(rest[0]), alias)) rest.splice(0, 2);
+  if (rest[1] === "." && isSameName(nameOf(rest[0]) ?? "", alias)) rest.splice(0, 2);
   if (rest.length === 1 && rest[0] === "*") return { kind: "all" };
   const name = nameOf(rest.shift());
   if (isWord(rest[0], "AS")) rest.shift();
@@ -133,8 +135,4 @@ function nameOf(token: string | undefined): string | null {
 
 function isWord(token: string | undefined, ...words: readonly string[]): boolean {
   return token !== undefined && words.includes(token.toUpperCase());
-}
-
-function isSameName(left: string | null, right: string): boolean {
-  return left !== null && left.toLowerCase() === right.toLowerCase();
 }

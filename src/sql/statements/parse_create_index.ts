@@ -1,3 +1,4 @@
+import { quoteText } from "../fragment.ts";
 import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
 
 /** The parts of a unique index that are known only from its CREATE INDEX statement. */
@@ -46,7 +47,7 @@ export function parseCreateIndex(
     if (column !== undefined && !token.startsWith("'")) named.add(column);
     const isText = token.startsWith('"') && column === undefined &&
       word.toLowerCase() !== table.toLowerCase();
-    return isText ? `'${word.replaceAll("'", "''")}'` : token;
+    return isText ? quoteText(word) : token;
   }
 }
 

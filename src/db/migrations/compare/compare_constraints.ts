@@ -1,3 +1,4 @@
+import { isSameName } from "../../../sql/fragment.ts";
 import { namesInSql, normalizeSql } from "../../../sql/statements/normal_sql.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import type { DifferenceKind } from "./difference.ts";
@@ -6,7 +7,6 @@ import {
   type ForeignKeyShape,
   type IndexShape,
   isSameList,
-  isSameName,
   isSameSet,
   type TableName,
   type TableShape,

@@ -1,17 +1,17 @@
+import { isSameName } from "../../../sql/fragment.ts";
 import {
   parseCreateTable,
   type ParsedConstraint,
 } from "../../../sql/statements/parse_create_table.ts";
 import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import { sqliteEnumChecks } from "../../tables/enum_checks.ts";
-import {
-  type CheckShape,
-  type ColumnShape,
-  type ForeignKeyShape,
-  type IndexShape,
-  isSameName,
-  type TableShape,
-  type UniqueShape,
+import type {
+  CheckShape,
+  ColumnShape,
+  ForeignKeyShape,
+  IndexShape,
+  TableShape,
+  UniqueShape,
 } from "./table_shape.ts";
 
 export interface TableStatements {

@@ -1,3 +1,5 @@
+import { isSameName } from "../../../sql/fragment.ts";
+
 /** The shape of a declared or an existing table. Both have the same form. */
 export interface TableShape {
   readonly schema: string | null;
@@ -119,9 +121,4 @@ export function isSameSet(left: readonly string[], right: readonly string[]): bo
 export function isSameList(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name, index) => isSameName(name, right[index] ?? ""));
-}
-
-/** Returns true if two names are the same without case, as SQLite compares them. */
-export function isSameName(left: string, right: string): boolean {
-  return left === right || left.toLowerCase() === right.toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
@@ -18,12 +18,7 @@ export function postgresColumn(column: ColumnShape): string {
 
 /** Returns the check of a column whose strings are members of a list. */
 export function membersCheck(column: string, members: readonly string[]): string {
-  return `${quoteIdentifier(column)} IN (${members.map(textLiteral).join(", ")})`;
-}
-
-/** Returns a string literal. Only declarations and catalogs supply the string, never input. */
-export function textLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return `${quoteIdentifier(column)} IN (${members.map(quoteText).join(", ")})`;
 }
 
 /** Returns the clause after REFERENCES. */

@@ -1,6 +1,5 @@
-import { quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
+import { isSameName, quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
-import { isSameName } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 

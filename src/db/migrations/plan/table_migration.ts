@@ -1,10 +1,10 @@
-import { quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
+import { isSameName, quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { Connection } from "../../driver.ts";
 import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";
-import { isSameName, type TableShape } from "../compare/table_shape.ts";
+import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
 /** The changes of one existing table, and the inputs of its plan. */

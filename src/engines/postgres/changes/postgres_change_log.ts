@@ -3,10 +3,7 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
-import {
-  minRetentionMs,
-  type ResolvedChangesOptions,
-} from "../../../db/changes/changes_options.ts";
+import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import {
   coversChange,
   coversPosition,
@@ -17,17 +14,14 @@ import {
 } from "../../../db/changes/log_position.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
 import { metaValueSql, PostgresLogReader } from "./postgres_log_reader.ts";
-import { type OnRowPolicyTablesChange, RowPolicyTables } from "./row_policy_tables.ts";
+import { RowPolicyTables } from "./row_policy_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
-import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
+import type { OpenSourceOptions } from "../../../db/engine/changes_engine.ts";
 
-export interface PostgresChangeLogOptions {
+export interface PostgresChangeLogOptions extends OpenSourceOptions {
   readonly driver: Driver;
   readonly tables: readonly PostgresLogTable[];
-  readonly changes: ResolvedChangesOptions;
-  readonly hints: ChangeHints;
   readonly random: Random;
-  readonly onSecured: OnRowPolicyTablesChange;
 }
 
 /** Opens the change log of a Postgres database that has been set up. */

@@ -1,9 +1,9 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { namesInSql } from "../../../sql/statements/normal_sql.ts";
 import type { Difference } from "../../../db/migrations/compare/difference.ts";
 import type { ColumnShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
-import { columnList, postgresColumn, textLiteral } from "../../../db/migrations/plan/column_sql.ts";
+import { columnList, postgresColumn } from "../../../db/migrations/plan/column_sql.ts";
 import {
   alter,
   newStep,
@@ -154,7 +154,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
 /** Returns the steps for an identity column, whose numbers continue after the largest value. */
 function counted(table: TableMigration, name: string): readonly MigrationStep[] {
   const column = quoteIdentifier(name);
-  const sequence = `pg_get_serial_sequence(${textLiteral(table.name)}, ${textLiteral(name)})`;
+  const sequence = `pg_get_serial_sequence(${quoteText(table.name)}, ${quoteText(name)})`;
   return [
     alter(
       table,

@@ -1,10 +1,10 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { isSameName, quoteIdentifier } from "../../../sql/fragment.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import { inSavepoint } from "../../../db/database_handle.ts";
 import type { Connection } from "../../../db/driver.ts";
 import type { DeclaredTable } from "../../../db/migrations/compare/compare_tables.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
-import { isSameName, type TableShape } from "../../../db/migrations/compare/table_shape.ts";
+import type { TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
 /**
  * Returns declared tables with their expressions as Postgres prints them. In this form, expressions

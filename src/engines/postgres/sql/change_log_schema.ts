@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureFromImage } from "./structured_values.ts";
 
@@ -127,7 +127,7 @@ export function postgresImageSql(
 
 /** Quotes a string as a literal in the SQL of the Postgres change log. */
 export function postgresLiteral(text: string): string {
-  const quoted = `'${text.replaceAll("'", "''")}'`;
+  const quoted = quoteText(text);
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 

@@ -10,21 +10,16 @@ import {
   printPosition,
   type SequencePosition,
 } from "../../../db/changes/log_position.ts";
-import {
-  minRetentionMs,
-  type ResolvedChangesOptions,
-} from "../../../db/changes/changes_options.ts";
+import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
 import { namedColumns, selectNamed } from "../../../db/named_columns.ts";
 import { newEpoch } from "./set_up_sqlite_log.ts";
-import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
+import type { OpenSourceOptions } from "../../../db/engine/changes_engine.ts";
 
-export interface SqliteChangeLogOptions {
+export interface SqliteChangeLogOptions extends Pick<OpenSourceOptions, "changes" | "hints"> {
   readonly driver: Driver;
   readonly tables: ReadonlySet<TableInfo>;
-  readonly changes: ResolvedChangesOptions;
-  readonly hints: ChangeHints;
   readonly random: Random;
 }
 

@@ -1,5 +1,5 @@
+import { quoteText } from "../../../sql/fragment.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { sqliteLiteral } from "../sql/image_json.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 
 /**
@@ -60,7 +60,7 @@ async function readCounts(connection: Connection): Promise<Counts> {
 }
 
 async function recordTouches(tables: readonly TableInfo[], connection: Connection): Promise<void> {
-  const rows = tables.map(({ name }) => `(${sqliteLiteral(name)}, 'touch')`);
+  const rows = tables.map(({ name }) => `(${quoteText(name)}, 'touch')`);
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES ${rows.join(", ")}`,
     values: [],

@@ -1,3 +1,4 @@
+import { quoteText } from "../../../sql/fragment.ts";
 /**
  * Returns a DEFAULT clause of a SQLite column as an expression that means the same in another
  * statement. In a declaration, a single word is a string, with or without quotes. In other
@@ -7,7 +8,7 @@ export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
   const last = clause.at(-1) ?? "";
   const word = /["`\]]/.test(last) ? clause.slice(1, -1).replaceAll(last + last, last) : clause;
-  return `'${word.replaceAll("'", "''")}'`;
+  return quoteText(word);
 }
 
 const keywords = /^(?:null|true|false|current_(?:date|time|timestamp))$/i;

@@ -1,5 +1,6 @@
 import {
   identifier,
+  isSameName,
   join,
   rawSql,
   sql,
@@ -83,10 +84,6 @@ export async function introspectSqlite(
   );
   const refused = await refusedWrites(driver, described);
   return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
-}
-
-function isSameName(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase();
 }
 
 interface ColumnRow {

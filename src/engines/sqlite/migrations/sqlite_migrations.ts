@@ -5,10 +5,10 @@ import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
 import { readSqliteShapes } from "./sqlite_shapes.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { setUpSqliteLogWithin } from "../changes/set_up_sqlite_log.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
-import { columnSqlOf, sqliteLiteral } from "../sql/image_json.ts";
+import { columnSqlOf } from "../sql/image_json.ts";
 import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 export const sqliteMigrationsEngine: MigrationsEngine = {
@@ -104,7 +104,7 @@ function hiddenInTrigger(
 ): readonly string[] {
   const valueOf = columnSqlOf("NEW");
   return columns.flatMap(({ name }) =>
-    trigger.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
+    trigger.includes(`${quoteText(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
   );
 }
 

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { isSameName, quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 import { rowIdNames } from "../sql/recorded_table.ts";
 import { namesInSql } from "../../../sql/statements/normal_sql.ts";
@@ -8,17 +8,9 @@ import {
   type ParsedDefinition,
 } from "../../../sql/statements/parse_create_table.ts";
 import { withNewNames } from "../../../db/migrations/compare/new_names.ts";
-import {
-  type ColumnShape,
-  isSameName,
-  isSameSet,
-} from "../../../db/migrations/compare/table_shape.ts";
+import { type ColumnShape, isSameSet } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
-import {
-  foreignKeySql,
-  membersCheck,
-  textLiteral,
-} from "../../../db/migrations/plan/column_sql.ts";
+import { foreignKeySql, membersCheck } from "../../../db/migrations/plan/column_sql.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
 import {
   addIndexSteps,
@@ -62,12 +54,12 @@ export function rebuildSteps(
     ...(isCounted
       ? [
         newStep(
-          `DELETE FROM sqlite_sequence WHERE name = ${textLiteral(temporary)}`,
+          `DELETE FROM sqlite_sequence WHERE name = ${quoteText(temporary)}`,
           `${label}: count on`,
         ),
         newStep(
-          `INSERT INTO sqlite_sequence (name, seq) SELECT ${textLiteral(temporary)}, seq
-  FROM sqlite_sequence WHERE name = ${textLiteral(name)}`,
+          `INSERT INTO sqlite_sequence (name, seq) SELECT ${quoteText(temporary)}, seq
+  FROM sqlite_sequence WHERE name = ${quoteText(name)}`,
           `${label}: count on after the largest number that was ever given`,
         ),
       ]

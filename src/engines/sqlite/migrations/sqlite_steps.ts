@@ -1,17 +1,13 @@
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
-import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { isSameName, quoteIdentifier } from "../../../sql/fragment.ts";
 import {
   parseCreateTable,
   type ParsedDefinition,
 } from "../../../sql/statements/parse_create_table.ts";
 import { mustFill } from "../../../db/migrations/compare/difference.ts";
-import {
-  type ColumnShape,
-  isSameName,
-  type TableShape,
-} from "../../../db/migrations/compare/table_shape.ts";
+import type { ColumnShape, TableShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { referencesSql } from "../../../db/migrations/plan/column_sql.ts";
 import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";

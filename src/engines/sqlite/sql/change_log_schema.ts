@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { columnSqlOf, imageJson, sqliteLiteral } from "./image_json.ts";
+import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
+import { columnSqlOf, imageJson } from "./image_json.ts";
 import {
   type ReplacementTrigger,
   replacementTriggers,
@@ -83,7 +83,7 @@ function recordingTriggers({ name, recorded }: RecordedTable): readonly Replacem
     when: null,
     body: [
       `INSERT INTO "_service_changes" ("table", op, before, after) VALUES (${
-        sqliteLiteral(name)
+        quoteText(name)
       }, '${event}', ${values})`,
     ],
   }));

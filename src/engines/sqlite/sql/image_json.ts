@@ -1,6 +1,6 @@
 import { hexToBytes } from "../../../protocol/byte_text.ts";
 import { jsonMembers } from "../../../schema/exact_json.ts";
-import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 
 /** A column in the JSON image of a SQLite row. */
 export interface ImageColumn {
@@ -80,7 +80,7 @@ function membersText(
   const members = columns.slice(0, maxMembers).map(({ name }) => {
     const value = valueOf(name);
     return `${
-      sqliteLiteral(name)
+      quoteText(name)
     }, CASE typeof(${value}) WHEN 'blob' THEN json_object('$bytes', hex(${value})) ELSE ${value} END`;
   });
   const rest = columns.slice(maxMembers);
@@ -97,7 +97,7 @@ function membersText(
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
   const values = columns.map(({ name }) =>
-    `SELECT ${sqliteLiteral(name)} AS name, ${valueOf(name)} AS value`
+    `SELECT ${quoteText(name)} AS name, ${valueOf(name)} AS value`
   );
   return `CASE WHEN 'real' IN (${types.join(", ")}) THEN '\n' || (
     SELECT json_group_object(name, ${exactReal}) FROM (${values.join(" UNION ALL ")})
@@ -141,11 +141,6 @@ function numberOf(raw: string): number | bigint {
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;
-}
-
-/** Quotes a string as a SQL literal of SQLite, such as a name in a JSON image. */
-export function sqliteLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 function chunks<T>(list: readonly T[], size: number): readonly (readonly T[])[] {

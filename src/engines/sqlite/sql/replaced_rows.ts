@@ -1,5 +1,5 @@
-import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { columnSqlOf, imageJson, sqliteLiteral } from "./image_json.ts";
+import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
+import { columnSqlOf, imageJson } from "./image_json.ts";
 import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./recorded_table.ts";
 
 /**
@@ -64,7 +64,7 @@ export function replacementTriggers(
 }
 
 function notesOf({ name }: RecordedTable): string {
-  return `"_service_replaced" WHERE "table" = ${sqliteLiteral(name)}`;
+  return `"_service_replaced" WHERE "table" = ${quoteText(name)}`;
 }
 
 function note(
@@ -88,7 +88,7 @@ function note(
       `DELETE FROM ${notes} AND rival IN (${keys.join(", ")})`,
       ...found.map(({ from, conflictKey }) =>
         `INSERT INTO "_service_replaced" ("table", "row", rival, image)
-    SELECT ${sqliteLiteral(table.name)}, ${rowText(name, table)}, ${conflictKey}, ${
+    SELECT ${quoteText(table.name)}, ${rowText(name, table)}, ${conflictKey}, ${
           imageJson(table.recorded, columnSqlOf(name))
         } ${from}`
       ),
@@ -129,7 +129,7 @@ function touchesOfTakenRows(
 }
 
 function touch({ name }: RecordedTable): string {
-  return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
+  return `INSERT INTO "_service_changes" ("table", op) SELECT ${quoteText(name)}, 'touch'`;
 }
 
 function isAbsent(table: RecordedTable, schemaPrefix: string): string {
@@ -139,7 +139,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
     ? `${rowText(name, table)} = "_service_replaced"."row"`
     : key.map((column) =>
       `${name}.${quoteIdentifier(column.name)} = json_extract("_service_replaced"."row", ${
-        sqliteLiteral(`$.${JSON.stringify(column.name)}`)
+        quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
   // Floating-point numbers and bytes in a key have no plain form for a lookup.
@@ -179,7 +179,7 @@ function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
     imageJson(table.recorded, columnSqlOf("NEW"))
-  } WHERE "table" = ${sqliteLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
+  } WHERE "table" = ${quoteText(table.name)} AND "row" = ${rowText("OLD", table)}`;
 }
 
 function deleteNote(table: RecordedTable): string {

@@ -1,3 +1,4 @@
+import { quoteIdentifier } from "../../../../sql/fragment.ts";
 import { nearestName } from "../../../../problem/nearest_name.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
@@ -119,5 +120,5 @@ export function tableLabel(
 
 /** Quotes a schema or table name with a dot or a quote, which could make two labels equal. */
 function quotedPart(part: string): string {
-  return /[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
+  return /[."]/.test(part) ? quoteIdentifier(part) : part;
 }
