@@ -18,7 +18,7 @@ export interface PageRule {
 }
 
 /** Requires that the rule of a page allows the request. Throws a 401 or a 403. */
-export async function requireAllowed(
+export async function requirePageAccess(
   request: PageRequest,
   { authorize, option, cannot, headers }: PageRule,
 ): Promise<void> {

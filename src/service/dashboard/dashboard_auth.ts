@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
-import { requireAllowed } from "../own_machine.ts";
+import { requirePageAccess } from "../own_machine.ts";
 import type { PageRequest } from "../service_pages.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 
@@ -19,7 +19,7 @@ export async function requireOperator(
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
-  return await requireAllowed(request, {
+  return await requirePageAccess(request, {
     authorize,
     option: "adminUI.authorize",
     cannot: "Cannot use the dashboard",

@@ -1,6 +1,6 @@
 import { textFormatType } from "../../metrics/text_format.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
-import { requireAllowed } from "../own_machine.ts";
+import { requirePageAccess } from "../own_machine.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import type { ResolvedMetrics } from "./observability_options.ts";
 
@@ -24,7 +24,7 @@ export function createMetricsPages(
 
 async function answer(request: PageRequest, { registry, authorize }: ResolvedMetrics) {
   const option = "observability.metrics.authorize";
-  await requireAllowed(request, { authorize, option, cannot: "Cannot read the metrics" });
+  await requirePageAccess(request, { authorize, option, cannot: "Cannot read the metrics" });
   const headers = { "content-type": textFormatType, "cache-control": "no-store" };
   return { status: 200, headers, body: await registry.text() };
 }
