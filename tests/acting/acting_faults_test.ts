@@ -157,6 +157,76 @@ testOnPostgres(
   },
 );
 
+testOnPostgres(
+  "canceled and repeated writes have the role and the claims of their user",
+  async (url) => {
+    await using of = await supabase(url);
+    // The role that logs in may write everything. The trigger notes who has written a row.
+    await of.admin(`CREATE TABLE written (task text, role text, claims text, was text);
+GRANT INSERT ON written TO authenticated;
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+  'BEGIN INSERT INTO written VALUES (NEW.task, current_user,
+    current_setting(''request.jwt.claims'', true)::json ->> ''sub'', TG_OP); RETURN NULL; END';
+CREATE TRIGGER note AFTER INSERT OR UPDATE ON todos FOR EACH ROW EXECUTE FUNCTION note()`);
+    await using acting = await actingApp(of, {}, { url });
+    const admin = await openPostgres(url);
+    let isOver = false;
+    let faults = 0;
+    const disturb = async () => {
+      while (!isOver) {
+        const text = `SELECT ${
+          Math.random() < 0.1 ? "pg_terminate_backend" : "pg_cancel_backend"
+        }(pid)
+        FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+          AND application_name = 'resource-api' AND state <> 'idle' ORDER BY random() LIMIT 1`;
+        faults += (await admin.query({ text, values: [] })).rows.length;
+      }
+    };
+    const counts: Record<number, number> = {};
+    const work = async () => {
+      for (let n = 0; n < 60; n++) {
+        const user = 1 + Math.floor(Math.random() * 20);
+        const task = `task of ${user}`;
+        const answer = Math.random() < 0.5
+          ? await acting.send(user, "POST", "/todos", { task })
+          : await acting.send(user, "PATCH", `/todos/${1 + Math.floor(Math.random() * 400)}`, {
+            task,
+          });
+        counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+        if (answer.status < 300) assertEquals(answer.body.userId, uid(user));
+      }
+    };
+    const disturbing = disturb();
+    try {
+      await Promise.all(Array.from({ length: 16 }, work));
+      isOver = true;
+      await disturbing;
+      const { rows } = await admin.query({
+        text: `SELECT count(*), count(*) FILTER (WHERE role <> $1 OR right(claims, 2)::int <>
+        substring(task FROM '[0-9]+$')::int) FROM written`,
+        values: [of.authenticated],
+      });
+      const [[written, wrong] = []] = rows;
+      assert(Number(written) > 100 && faults > 10, JSON.stringify({ counts, faults, written }));
+      assertEquals(wrong, "0");
+      const { rows: [[foreign] = []] } = await admin.query({
+        text: `SELECT count(*) FROM todos WHERE task LIKE 'task of %'
+        AND right(user_id::text, 2)::int <> substring(task FROM '[0-9]+$')::int`,
+        values: [],
+      });
+      assertEquals(foreign, "0");
+    } finally {
+      isOver = true;
+      await disturbing;
+      await admin.close();
+    }
+    assertEquals(
+      Object.keys(counts).filter((one) => ![200, 201, 404, 422, 503].includes(Number(one))),
+      [],
+    );
+  },
+);
+
 testOnPostgres("a read with a role is one round trip, and a write is two", async (url) => {
   await using of = await supabase(url);
   await using proxy = countingProxy(of.url);
