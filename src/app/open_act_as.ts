@@ -1,5 +1,7 @@
 import type { ActAsOptions } from "../auth/act_as.ts";
 import { identityFunction } from "../auth/act_as.ts";
+import { DatabaseError, reasonOf } from "../db/database_error.ts";
+import type { Driver } from "../db/driver.ts";
 import { actingDriver } from "../db/transact.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../db/engine/acting_roles.ts";
@@ -25,6 +27,7 @@ export async function openActAs<Config extends ParsedConfig>(
   const named = [...options.roles, ...(options.system === undefined ? [] : [options.system])];
   const facts = await engineOf(login).roles!.acting(login, named, tables);
   for (const role of named) requireMember(role, facts);
+  for (const role of named) await requireTaking(role, login);
   requireRestricted(options.roles, facts);
   for (const message of notices(options, facts, given)) observe({ kind: "notice", message });
   const identityOf = identityFunction(options);
@@ -109,6 +112,16 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
     `Cannot act as "${role}": the role "${login.name}" is no member of it: GRANT ${role} TO ` +
       login.name,
   );
+}
+
+/** Takes a role once, because a membership may exist without the option SET (Postgres 16). */
+async function requireTaking(role: string, login: Driver): Promise<void> {
+  try {
+    await actingDriver(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });
+  } catch (error) {
+    const reason = error instanceof DatabaseError ? reasonOf(error) : String(error);
+    throw new Error(`Cannot act as "${role}": ${reason}`, { cause: error });
+  }
 }
 
 /** Requires that policies restrict each role of users. */

@@ -5,9 +5,16 @@ import { testOnPostgres } from "../support/postgres_tests.ts";
 import { actingApp } from "./acting_app.ts";
 import { claimsOf, supabase } from "./supabase.ts";
 
-testOnPostgres("reads of many users are those of their roles in psql", async (url) => {
-  await using of = await supabase(url);
-  await using acting = await actingApp(of);
+for (const [name, search] of [["", ""], [" through a pooler", "?prepare=false"]] as const) {
+  testOnPostgres(
+    `reads of many users${name} are those of their roles in psql`,
+    (url) => compareReads(url, search),
+  );
+}
+
+async function compareReads(adminUrl: string, search: string): Promise<void> {
+  await using of = await supabase(adminUrl);
+  await using acting = await actingApp(of, {}, { url: of.url + search });
   const sql = postgres(of.url, { max: 1, onnotice: () => {} });
   try {
     const asked = async (user: number | null, query: string) =>
@@ -77,4 +84,4 @@ testOnPostgres("reads of many users are those of their roles in psql", async (ur
   } finally {
     await sql.end();
   }
-});
+}

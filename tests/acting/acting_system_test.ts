@@ -61,6 +61,8 @@ testOnPostgres("a call of the system in a user's transaction has its own rights"
   const [first, , third] = config.resources;
   assert(first !== undefined && third !== undefined);
   await using acting = await actingApp(of, {
+    // The metrics wrap the driver.
+    observability: true,
     resources: [
       first,
       third,

@@ -74,6 +74,19 @@ testOnPostgres("batches, imports and nested writes obey the policies", async (ur
   assertEquals([await count(3), await count(4)], [20, 20]);
   const lines = (user: number) =>
     [1, 2].map((n) => JSON.stringify(task(n, user))).join("\n") + "\n";
+  const upserted = async (items: readonly object[]) =>
+    (await send(3, "POST", "/todos/batch/upsert", { items })).status;
+  const [mine] = (await send(3, "GET", "/todos?limit=1")).body.items;
+  assertEquals(
+    [
+      await upserted([{ ...mine, task: "upserted" }]),
+      await upserted([{ ...foreign[0], task: "stolen" }]),
+      // The row of another user is hidden, but its key is taken.
+      await upserted([{ ...foreign[0], userId: uid(3) }]),
+      await upserted([{ ...mine, userId: uid(4) }]),
+    ],
+    [200, 403, 409, 403],
+  );
   const ndjson = { "content-type": "application/x-ndjson" };
   assertEquals(
     status([
