@@ -37,10 +37,6 @@ export async function openActAs<Config extends ParsedConfig>(
   );
   const rightsOf = (table: TableInfo) =>
     facts.rights.filter((one) => one.table === table && options.roles.includes(one.role));
-  const rights = new Map(tables.map((table) => [
-    table,
-    new Map(rightsOf(table).map((one) => [one.role, one])),
-  ]));
   const byRole = new Map(options.roles.map((role) => [
     role,
     actingDriver(db.driver, { role, settings: {} }),
@@ -53,9 +49,11 @@ export async function openActAs<Config extends ParsedConfig>(
     },
     acting: {
       identityOf,
-      columnRightsOf: (table) => {
-        const byRole = rights.get(table);
-        return (user) => byRole?.get(identityOf(user).role) ?? null;
+      columnRightsOf(table) {
+        const ofTable = rightsOf(table);
+        if (ofTable.every(hasWholeRights)) return null;
+        const byRole = new Map(ofTable.map((one) => [one.role, one]));
+        return (user) => byRole.get(identityOf(user).role) ?? null;
       },
       driverOf(table) {
         const isReader = ({ reads, unreadable }: RoleOnTable) => reads && unreadable.size === 0;
@@ -75,6 +73,15 @@ export async function openActAs<Config extends ParsedConfig>(
         ),
     },
   };
+}
+
+/** Returns true if each right of a role is a right on all columns or on none. */
+function hasWholeRights(
+  { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
+): boolean {
+  return [unreadable, notInsertable, notUpdatable].every(({ size }) =>
+    size === 0 || size === columns.length
+  );
 }
 
 /** Returns the served table, and the tables that link its rows to others. */

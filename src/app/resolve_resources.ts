@@ -51,8 +51,8 @@ export interface ResolveResourcesDependencies {
 export interface ActingRights {
   /** Returns in whose name the database runs the statements of a caller. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns which columns of a table the roles of callers may read and write. */
-  columnRightsOf(table: TableInfo): ColumnRightsOf;
+  /** Returns which columns the roles of callers may use; null if all roles may use all columns. */
+  columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns the driver of a role that may read a whole table, or null if there is no such role. */
   driverOf(table: TableInfo): Driver | null;
   /** Returns the resources for each role that reads them, with the driver in the role's name. */

@@ -52,7 +52,7 @@ export interface ResourceContext {
   /** Returns in whose name the database runs the statements of a caller, or null. */
   readonly identityOf: Resource["identityOf"];
   /** Returns the columns on which the roles of callers have rights. Absent without such roles. */
-  readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf) | undefined;
+  readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
@@ -109,8 +109,8 @@ export function resolveResource(
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
   const lists = resolveFieldLists(options.fields, { table, softDelete, find });
   const { widest: fields, varying: varyingFields } = lists;
-  const rightsOf = context.columnRightsOf?.(table);
-  const ofCaller = rightsOf === undefined ? lists.of : withinRights(lists, rightsOf);
+  const rightsOf = context.columnRightsOf?.(table) ?? null;
+  const ofCaller = rightsOf === null ? lists.of : withinRights(lists, rightsOf);
   const generated = resolveGenerated(options, table, find);
   const capabilities = possibleCapabilities(options.capabilities, table);
   requireCreatable({ ...options, capabilities }, table, {
