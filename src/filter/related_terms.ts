@@ -1,6 +1,14 @@
+import type { TableInfo } from "../schema/table_info.ts";
 import { directTerms, type Filter, type Related } from "./filter.ts";
 
 /** Returns the outermost terms of a filter that follow a relation. */
 export function relatedTerms(filter: Filter): readonly Related[] {
   return filter.kind === "related" ? [filter] : directTerms(filter).flatMap(relatedTerms);
+}
+
+/** Returns true if the relations of a filter reach rows of a table. */
+export function reachesTable(filter: Filter, table: TableInfo): boolean {
+  return relatedTerms(filter).some(({ relation, filter }) =>
+    relation.steps.some((step) => step.table === table) || reachesTable(filter, table)
+  );
 }

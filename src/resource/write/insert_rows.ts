@@ -1,4 +1,5 @@
 import { isWhole } from "../../schema/kinds/kind_properties.ts";
+import { reachesTable } from "../../filter/related_terms.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
@@ -9,6 +10,7 @@ import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
+import { maxComparedRows, requireNewRows } from "./require_new_rows.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
 
@@ -25,6 +27,7 @@ export async function insertRows(
   const { table, reader, hooks, stored: returning } = write.resource;
   const columns = columnsOf(rows, table);
   const scope = rows.length === 1 ? scopeOfStatement(write, connection) : {};
+  const isSelfRelated = reachesTable(write.grant.rows, table);
   const inserted: Row[] = [];
   for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write, connection))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning };
@@ -43,9 +46,15 @@ export async function insertRows(
         () => some.map((values, index) => ({ ...bodyPaths[done + index] ?? wholeBody, values })),
       );
     }
+    if (!isSelfRelated) continue;
+    const done = inserted.length - some.length;
+    const added = inserted.slice(done).map((row) => keyOf(row, table));
+    await requireNewRows(write, added, connection, bodyPaths.slice(done));
   }
   const keys = inserted.map((row) => keyOf(row, table));
-  if (scope.within === undefined) await requireWithinScope(write, keys, connection, bodyPaths);
+  if (scope.within === undefined && !isSelfRelated) {
+    await requireWithinScope(write, keys, connection, bodyPaths);
+  }
   const areFinal = hooks.onAfterCreate === undefined;
   connection.noteWritten(keys, write.resource, areFinal ? inserted : null);
   if (hooks.onAfterCreate === undefined) return inserted;
@@ -70,13 +79,15 @@ function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly Col
 function rowsPerStatement(
   rows: readonly Assignments[],
   columns: readonly ColumnInfo[],
-  { resource: { table, driver } }: WriteCall,
+  { grant, resource: { table, driver } }: WriteCall,
   { inserts }: WriteConnection,
 ): number {
   if (inserts !== "together") return 1;
   const isKnown = isCountedUp(table) || rows.every((row) => givenKey(row, table) !== null);
   if (!isKnown) return 1;
-  return Math.max(1, Math.floor(driver.dialect.maxValues / Math.max(1, columns.length)));
+  const most = reachesTable(grant.rows, table) ? maxComparedRows : Infinity;
+  const fitting = Math.floor(driver.dialect.maxValues / Math.max(1, columns.length));
+  return Math.max(1, Math.min(most, fitting));
 }
 
 /**

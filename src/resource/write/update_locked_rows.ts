@@ -22,6 +22,7 @@ import { failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
+import { requireChangedRows } from "./require_new_rows.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
 import { updateReturning } from "./update_row.ts";
@@ -64,6 +65,7 @@ export async function updateLockedRows(
   }
   const keys = updates.map(({ current }) => keyOf(current, table));
   await requireWithinScope(write, keys, connection);
+  await requireChangedRows(updates, write, connection);
   connection.noteWritten(keys, resource);
   for (const key of keys) {
     const row = changed.get(keyId(key, table));
@@ -106,6 +108,7 @@ export async function updateItems(
   const bodyPaths = items.map(({ bodyPath }) => bodyPath);
   const keys = items.map(({ key }) => key);
   await requireWithinScope(write, keys, connection, bodyPaths);
+  await requireChangedRows(items, write, connection, bodyPaths);
   connection.noteWritten(keys, resource);
   for (const row of changed) await afterWrite("onAfterUpdate", row, write, connection);
   return changed;

@@ -1,6 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
+import { reachesTable } from "../../filter/related_terms.ts";
 import { hasUnchangedInput } from "../../plan/given_value.ts";
 import { changedValues, resolveUnchanged } from "./values/unchanged_input.ts";
 import type { Assignments, UpdatePlan } from "../../plan/plan.ts";
@@ -20,6 +21,7 @@ import {
   targetNotWritten,
   writableTarget,
 } from "./row_target.ts";
+import { requireChangedRows } from "./require_new_rows.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterWrite } from "./run_hooks.ts";
 
@@ -42,7 +44,8 @@ export async function updateRow(
 ): Promise<Row> {
   const { resource } = write;
   const where = writableTarget(target, write);
-  const isRead = readsFirst || resource.etag !== null || hasUnchangedInput(set);
+  const isRead = readsFirst || resource.etag !== null || hasUnchangedInput(set) ||
+    reachesTable(write.grant.rows, resource.table);
   const current = isRead ? await lockTarget(target, write, connection) : null;
   const values = current === null ? set : resolveUnchanged(current, set, resource);
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
@@ -69,6 +72,9 @@ export async function updateSameVersion(
   const row = await updateReturning(unchanged, changes, resource, connection);
   if (row === null) throw await targetNotWritten(target, current, write, connection);
   if (scope.within === undefined) await requireWithinScope(write, [target.key], connection);
+  if (current !== null && reachesTable(write.grant.rows, resource.table)) {
+    await requireChangedRows([{ current, values: changes }], write, connection);
+  }
   const isFinal = resource.hooks.onAfterUpdate === undefined;
   connection.noteWritten([target.key], resource, isFinal ? [row] : null);
   await afterWrite("onAfterUpdate", row, write, connection);

@@ -8,6 +8,7 @@ import { atBodyPath, atPathAsync } from "../../values/body_path.ts";
 import { deleteLockedRows } from "../../delete_rows.ts";
 import type { WriteConnection } from "../../transaction/in_transaction.ts";
 import { insertRows } from "../../insert_rows.ts";
+import { requireChangedRows } from "../../require_new_rows.ts";
 import { requireWithinScope } from "../../row_target.ts";
 import { RowsChanged } from "../../rows_changed.ts";
 import { afterWrite } from "../../run_hooks.ts";
@@ -100,6 +101,7 @@ async function updateChildren(
   });
   const keys = updates.map(({ row: { key } }) => key);
   await requireWithinScope(write, keys, connection, paths);
+  await requireChangedRows(locked, write, connection, paths);
   connection.noteWritten(keys, target, hooks.onAfterUpdate === undefined ? stored : null);
   for (const [index, { row: { bodyPath, row } }] of updates.entries()) {
     const one = stored[index];
