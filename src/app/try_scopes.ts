@@ -3,7 +3,13 @@ import type { ScopeResult } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
-import type { Filter } from "../filter/filter.ts";
+import { directTerms, type Filter } from "../filter/filter.ts";
+import type { Operator } from "../filter/operators/operator.ts";
+import {
+  equalOperator,
+  inOperator,
+  notEqualOperator,
+} from "../filter/operators/value_operators.ts";
 import { relatedTerms } from "../filter/related_terms.ts";
 import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
@@ -59,6 +65,8 @@ function adviseIndexes(
 interface Trial {
   /** The option, such as `auth.read`. */
   readonly name: string;
+  /** The name of the policy, or null for another function. */
+  readonly policyName: string | null;
   /** The description of the caller, for messages. */
   readonly caller: string;
   /** True if an error of the function ends the start. */
@@ -70,18 +78,37 @@ function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Tria
   const trials: Trial[] = [];
   for (const [access, scope] of policy.publicScopes) {
     const name = `auth.public.${access}`;
-    trials.push({ name, caller: "without a user", isGiven: false, call: scope });
+    const policyName = isPolicy(scope) ? scope.policyName : null;
+    trials.push({ name, policyName, caller: "without a user", isGiven: false, call: scope });
   }
   for (const [access, scope] of policy.scopes) {
     const named: Policy | null = isPolicy(scope) ? scope : null;
     const isGiven = named?.hasSamples ?? true;
+    const policyName = named?.policyName ?? null;
     for (const [index, user] of (named?.samples ?? samples).entries()) {
       const caller = isGiven ? `with sample ${index + 1}` : `with the user ${JSON.stringify(user)}`;
-      trials.push({ name: `auth.${access}`, caller, isGiven, call: () => scope(user) });
+      trials.push({ name: `auth.${access}`, policyName, caller, isGiven, call: () => scope(user) });
     }
   }
   return trials;
 }
+
+/** Throws for a comparison with a value that an enum column never has, such as a misspelt role. */
+function requireEnumValues(filter: Filter): void {
+  if (filter.kind === "related") return requireEnumValues(filter.filter);
+  if (filter.kind !== "compare") return directTerms(filter).forEach(requireEnumValues);
+  const { column: { name, enumValues }, operator, values } = filter;
+  const known: readonly unknown[] | null = enumOperators.has(operator) ? enumValues : null;
+  const wrong = known === null ? -1 : values.findIndex((value) => !known.includes(value));
+  if (wrong < 0) return;
+  throw new RuleFault(
+    `"${name}" is never ${JSON.stringify(values[wrong])}: use one of ${enumValues?.join(", ")}`,
+  );
+}
+
+const enumOperators: ReadonlySet<Operator> = new Set([
+  ...[equalOperator, notEqualOperator, inOperator],
+]);
 
 /** Sends a statement with the filter, which the database plans but does not evaluate. */
 async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): Promise<void> {
@@ -97,17 +124,20 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
 
 /** Returns the filter of a trial, or null without rows to find or without a result. */
 async function tryScope(
-  { name, caller, isGiven, call }: Trial,
+  { name, policyName, caller, isGiven, call }: Trial,
   { table, driver, policy, identityOf }: Resource,
   observe: Observer,
 ): Promise<Filter | null> {
   const fault = (message: string, cause: unknown) => {
-    const place = message.startsWith("policy ") ? `${name}, ` : `${name}: `;
-    return new Error(`Cannot serve "${table.label}": ${place}${message}`, { cause });
+    const named = policyName === null ? "" : `, policy "${policyName}"`;
+    const told = message.startsWith(named.slice(2)) ? message.slice(named.length) : message;
+    const place = `${name}${named}: `;
+    return new Error(`Cannot serve "${table.label}": ${place}${told}`, { cause });
   };
   try {
     const filter = policy.resolve(await call(), name);
     if (filter.kind === "all" || filter.kind === "none") return null;
+    requireEnumValues(filter);
     // With `actAs`, the rights of the roles of users apply to the statement.
     if (identityOf === null) await tryStatement(filter, table, driver);
     return filter;
@@ -119,7 +149,12 @@ async function tryScope(
       throw fault(message, cause);
     }
     const reason = cause instanceof Error ? cause.message : String(cause);
-    if (isGiven) throw fault(`it cannot be tried ${caller}: ${reason}`, cause);
+    if (isGiven) {
+      throw fault(
+        `it cannot be tried ${caller}: ${reason}; change the function or the samples`,
+        cause,
+      );
+    }
     const message =
       `${name} of "${table.label}" could not be tried ${caller}: ${reason}; give it ` +
       "samples";

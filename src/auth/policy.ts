@@ -1,6 +1,6 @@
 import type { FilterContext } from "../filter/resolve_filter.ts";
 import { isRule, type Rule } from "../filter/rule.ts";
-import { RuleFault } from "../filter/rule_fault.ts";
+import { notFilter, RuleFault } from "../filter/rule_fault.ts";
 import { showValue } from "../problem/show_value.ts";
 import { Problem } from "../problem/problem.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -39,7 +39,7 @@ export interface PolicyOptions<U extends User = User> {
  * @param table The table whose rows the policy describes, or the name of an introspected table.
  * @param name The name for messages and for the dashboard, such as `admin of the team`.
  * @param rows Returns the rule for a user.
- * @throws {Error} If the name is empty, or the table is not a table.
+ * @throws {Error} If the name or the list of samples is empty, or the table is not a table.
  *
  * @example
  * ```ts
@@ -68,6 +68,9 @@ export function policy<U extends User = User, Of = AnyTable>(
 ): Policy<U, Of> {
   if (typeof name !== "string" || name.trim() === "") {
     throw new Error(`Cannot make a policy: its name is ${showValue(name)}, not a text`);
+  }
+  if (samples?.length === 0) {
+    throw new Error(`Cannot make the policy "${name}": samples is empty, so it is never tried`);
   }
   const owner = typeof table === "string" || isTableInfo(table) ? table : tableInfoOf(table);
   const named = ({ message }: Error) => `policy "${name}": ${message}`;
@@ -100,14 +103,19 @@ export function isPolicy(scope: unknown): scope is Policy {
 function requireTable({ table }: FilterContext, owner: TableInfo | string): void {
   if (owner === table || owner === table.label) return;
   const name = typeof owner === "string" ? owner : owner.label;
-  throw new RuleFault(`it is about "${name}", not about "${table.label}"`);
+  throw new RuleFault(
+    `it is about "${name}", not about "${table.label}": use it inside a relation to "${name}", ` +
+      "or name the table of the resource",
+  );
 }
 
 function requireRule(result: unknown): Rule {
   if (isRule(result)) return result;
   if (result instanceof Promise) {
     result.catch(() => {});
-    throw new RuleFault("it must return a filter, not a promise");
+    throw new RuleFault(
+      "it must return a filter, not a promise: load the data when you authenticate the user",
+    );
   }
-  throw new RuleFault(`it answered ${showValue(result)}, not a filter`);
+  throw notFilter(result);
 }

@@ -1,4 +1,4 @@
-import { nearestField } from "../problem/nearest_name.ts";
+import { didYouMean, nearestField } from "../problem/nearest_name.ts";
 import type { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
 import { isDocument } from "../schema/structured/kind_of_column.ts";
@@ -240,6 +240,7 @@ function findOperator(
   throw filterError(
     operatorAt,
     "a known operator",
-    `Cannot read the filter at ${operatorAt}: unknown operator ${excerptOf(symbol)}`,
+    `Cannot read the filter at ${operatorAt}: unknown operator ${excerptOf(symbol)}` +
+      didYouMean(symbol, [...operators.keys()]),
   );
 }

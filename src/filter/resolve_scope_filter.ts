@@ -1,5 +1,4 @@
 import { Problem } from "../problem/problem.ts";
-import { showValue } from "../problem/show_value.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Relations } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
@@ -9,7 +8,7 @@ import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
 import { type OnTemplate, resolveRule } from "./resolve_rule.ts";
 import type { Rule } from "./rule.ts";
-import { RuleFault } from "./rule_fault.ts";
+import { notFilter, RuleFault } from "./rule_fault.ts";
 import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
@@ -128,7 +127,9 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "compare": {
       const { name } = filter.column;
       if (table.columns.includes(filter.column)) return;
-      throw new RuleFault(`"${name}" is another table's column`);
+      throw new RuleFault(
+        `"${name}" is another table's column: use columns of "${table.label}" or a relation`,
+      );
     }
     case "related":
       if (filter.relation.owner === table) {
@@ -137,7 +138,7 @@ function requireFilter(filter: Filter, table: TableInfo): void {
       throw new RuleFault(`"${filter.relation.name}" is another table's relation`);
     default: {
       const never: never = filter;
-      throw new RuleFault(`it answered ${showValue(never)}, not a filter`);
+      throw notFilter(never);
     }
   }
 }

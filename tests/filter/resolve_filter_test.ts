@@ -342,7 +342,9 @@ Deno.test("a scope that returns no filter throws an Error that names its table",
     const error = assertThrows(() => scope(answer as Filter), Error);
     assertEquals([error.name, error.message], [
       "Error",
-      `Cannot use a scope of "notes": it answered ${told}, not a filter`,
+      `Cannot use a scope of "notes": it answered ${told}, not a filter: ${
+        told === "a function" ? "call it with the user" : "use a rule such as all()"
+      }`,
     ]);
   }
 });

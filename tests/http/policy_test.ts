@@ -304,7 +304,7 @@ const faults: readonly (readonly [string, object, string])[] = [
         samples: [{ id: "a", roles: ["x"] }, { id: "b" }],
       }),
     },
-    "auth.delete: it cannot be tried with sample 2: Cannot read properties of undefined",
+    'auth.delete, policy "author": it cannot be tried with sample 2: Cannot read properties of undefined',
   ],
   [
     "a public function",

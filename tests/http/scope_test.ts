@@ -173,7 +173,7 @@ testOnEngines(
       const [observed] = observations;
       assertEquals(
         observed?.kind === "request_failed" && String(observed.error),
-        'Error: Cannot use the scope of "notes": it answered true, not a filter',
+        'Error: Cannot use a scope of "notes": it answered true, not a filter: use a rule such as all()',
       );
     });
   },

@@ -31,6 +31,7 @@ import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_li
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyHooks } from "../model/hooks.ts";
 import { procedureOptionDescriptions } from "./resolve_procedures.ts";
+import { requireOwnRelations } from "./relations.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type {
   AutoRelationOptions,
@@ -254,6 +255,7 @@ export function readDefinition({ table, options }: ResourceDefinition): CheckedD
     const what = info.primaryKey.length === 0 ? "it has no key" : "name the primary key";
     throw new Error(`${place.subject}: id is missing: ${what}, id: ${idOf(info)}`);
   }
+  requireOwnRelations(given.relations, info);
   const read = resourceOptionDescriptions.read(options, place);
   const hookTimeoutMs = hooks.timeoutMs.read(read.hooks.timeoutMs, place);
   return { table, options: read, hookTimeoutMs };

@@ -77,10 +77,24 @@ export function relations<
     const methods = (["some", "none", "every"] as const).map((one) => [one, {
       value: quantify(one),
     }]);
-    return [name, Object.defineProperties({ ...options }, Object.fromEntries(methods))] as const;
+    const hidden = { ...Object.fromEntries(methods), [relationOwner]: { value: owner } };
+    return [name, Object.defineProperties({ ...options }, hidden)] as const;
   });
   // The cast is safe: each member of `declared` got the three methods above.
   return Object.fromEntries(entries) as never;
+}
+
+const relationOwner: unique symbol = Symbol("relationOwner");
+
+/** Throws a plain Error if `relations` has declared relations for another table than this one. */
+export function requireOwnRelations(given: unknown, { label }: TableInfo): void {
+  for (const [name, relation] of Object.entries(Object(given))) {
+    const owner: TableInfo | undefined = Reflect.get(Object(relation), relationOwner);
+    if (owner === undefined || owner.label === label) continue;
+    throw new Error(
+      `Cannot relate "${label}" by relations.${name}: relations() declared it for "${owner.label}"`,
+    );
+  }
 }
 
 function follow(
@@ -91,7 +105,8 @@ function follow(
 ): FilterableRelation {
   if (context.table !== owner) {
     throw new RuleFault(
-      `"${name}" is a relation of "${owner.label}", not of "${context.table.label}"`,
+      `"${name}" is a relation of "${owner.label}", not of "${context.table.label}": use it inside ` +
+        `a relation to "${owner.label}"`,
     );
   }
   const found = context.follow?.(name) ?? null;
