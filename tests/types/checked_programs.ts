@@ -3,11 +3,15 @@ import { inferApiProgram } from "./client/infer_api_program.ts";
 import { manyResourcesProgram } from "./client/many_resources.ts";
 import { writtenTypesProgram } from "./client/written_types_program.ts";
 import { mistakeProgram } from "./mistake_program.ts";
+import { rightsGuide } from "../examples/rights_guide.ts";
+import { rightsMistakeProgram } from "./rights_mistakes.ts";
 
 /** The programs of several tests under the default options, each in a folder of its own. */
 const programs = {
   mistakes: mistakeProgram("$1"),
   corrections: { ...mistakeProgram("$2"), "cli.ts": `import "@svc/resource-api/cli";` },
+  rightsMistakes: rightsMistakeProgram("$1"),
+  rightsCorrections: { ...rightsMistakeProgram("$2"), "guide.ts": rightsGuide },
   inferApi: inferApiProgram,
   writtenTypes: writtenTypesProgram,
   manyResources: manyResourcesProgram(200),
