@@ -27,7 +27,7 @@ testOnPostgres("the guide to Supabase serves a table by its policies", async (ur
   const named = (text: string) =>
     text.replaceAll(/\b(anon|authenticated|resource_api)\b/g, `$1_${suffix}`);
   const [login = "", schema = ""] = blocks("sql");
-  const [program = ""] = blocks("ts");
+  const [program = ""] = blocks("ts ignore");
   assert(login.includes("NOINHERIT") && schema.includes("POLICY") && program.includes("actAs"));
   const admin = await openPostgres(url);
   const run = (script: string) => runScript(admin, named(script));

@@ -42,10 +42,11 @@ export class RoleWatch {
 }
 
 /**
- * Reads the roles whose rights apply to statements: the current role, the roles that it may take,
- * the owners of views, the owners of functions with `SECURITY DEFINER`, and the roles that functions
- * set. The result lists each role with its attributes and its memberships in roles that policies
- * name, or that own tables with policies. Returns null if the server rejects the statement.
+ * Reads the roles whose rights apply to statements: the current role, the roles that it may take
+ * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
+ * and the roles that functions set. The result lists each role with its attributes and its
+ * memberships in roles that policies name, or that own tables with policies. Returns null if the
+ * server rejects the statement.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {
@@ -60,7 +61,8 @@ async function actingRoles(connection: PostgresConnection): Promise<string | nul
 
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user
-    UNION SELECT oid FROM pg_roles WHERE pg_has_role(current_user, oid, 'MEMBER')
+    UNION SELECT r.oid FROM pg_roles r JOIN pg_roles login ON login.rolname = current_user
+      WHERE NOT login.rolsuper AND pg_has_role(login.oid, r.oid, 'MEMBER')
     UNION SELECT relowner FROM pg_class WHERE relkind = 'v'
     UNION SELECT proowner FROM pg_proc WHERE prosecdef
     UNION SELECT r.oid FROM pg_proc, unnest(proconfig) AS setting
