@@ -33,8 +33,8 @@ testOnPostgres("--act-as supabase serves the tables by their policies", async (u
   const place = new URL(url);
   place.username = login;
   place.password = "secret";
-  const prepare = async (environment: Readonly<Record<string, string>>) => {
-    const command = parseServeArguments([place.href, "--act-as", "supabase", "--write"]);
+  const prepare = async (environment: Readonly<Record<string, string>>, ...more: string[]) => {
+    const command = parseServeArguments([place.href, "--act-as", "supabase", ...more]);
     if (command.kind !== "serve") throw new Error(command.kind);
     const system = systemRuntime(() => {});
     const runtime = {
@@ -51,7 +51,25 @@ testOnPostgres("--act-as supabase serves the tables by their policies", async (u
       "Cannot act as supabase without the key of its tokens: set SUPABASE_URL, or " +
         "SUPABASE_JWT_SECRET",
     );
-    const { config, rights } = await prepare({ SUPABASE_JWT_SECRET: secret });
+    const readOnly = await prepare({ SUPABASE_JWT_SECRET: secret });
+    const reader = await createApp({ secret: "a secret for the tests only", ...readOnly.config });
+    try {
+      const ask = async (method: string, path: string) =>
+        await reader.fetch(
+          new Request(`http://127.0.0.1/api/${path}`, {
+            method,
+            headers: {
+              host: "127.0.0.1",
+              authorization: `Bearer ${tokenOf({ sub: uid(3), role: "authenticated", exp })}`,
+            },
+          }),
+        );
+      assertEquals((await (await ask("GET", "todos/count")).json()).count, 20);
+      assertEquals((await ask("DELETE", "todos/1")).status, 405);
+    } finally {
+      await reader.close();
+    }
+    const { config, rights } = await prepare({ SUPABASE_JWT_SECRET: secret }, "--write");
     assertEquals(rights?.token, null);
     const app = await createApp({ secret: "a secret for the tests only", ...config });
     try {

@@ -164,5 +164,13 @@ testOnPostgres("an identity that actAs does not allow is a 500, and runs nothing
   identity = { role: of.anon };
   assertEquals((await acting.send(null, "GET", "/profiles")).status, 200);
   assertEquals((await acting.send(null, "GET", "/posts/subscribe")).status, 404);
+  const { resources } = actingConfig(of);
+  const [first] = resources;
+  if (first === undefined) throw new Error("There is no resource");
+  await using closed = await actingApp(of, {
+    resources: [{ ...first, options: { ...first.options, auth } }],
+  });
+  assertEquals((await closed.send(null, "GET", "/profiles")).status, 401);
+  assertEquals((await closed.send(3, "GET", "/profiles")).status, 200);
   assertEquals((await acting.send(null, "GET", "/posts/search?q=post")).status, 404);
 });

@@ -11,7 +11,7 @@ import type { Resource } from "../model/resource.ts";
  */
 export async function findSchemaChange(
   error: unknown,
-  { table, driver, relations }: Resource,
+  { table, driver, relations, identityOf }: Resource,
 ): Promise<Problem | null> {
   if (!(error instanceof DatabaseError) || error.kind !== "other") return null;
   const related = [...relations.values()].flatMap(({ steps }) => steps.map((step) => step.table));
@@ -23,6 +23,8 @@ export async function findSchemaChange(
     }
     return null;
   } catch (failure) {
+    // The role of a user may lack the right to look at a table.
+    if (identityOf !== null) return null;
     throw databaseProblem(failure, "read");
   }
 }
