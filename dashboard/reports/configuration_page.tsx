@@ -2,9 +2,9 @@ import { useFacts } from "../service/facts.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Page } from "../parts/report_view.tsx";
 
-/** The configuration of the service, its secrets masked. */
+/** The name, the environment and the parts of the service. */
 export function ConfigurationPage() {
-  const { name, version, environment, isReadOnly, features, configuration } = useFacts();
+  const { name, version, environment, isReadOnly, features } = useFacts();
   return (
     <Page title="Configuration">
       <Facts
@@ -21,9 +21,6 @@ export function ConfigurationPage() {
           Object.entries(features).map(([part, isOn]) => [part, isOn ? "on" : "off"]),
         )}
       />
-      <h2>Options</h2>
-      <p class="quiet">Secrets are masked.</p>
-      <pre class="code" tabIndex={0}>{JSON.stringify(configuration, null, 2)}</pre>
     </Page>
   );
 }

@@ -236,7 +236,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   if (resolved.dashboard !== null) {
     const { serveDashboard } = await import("./serve_dashboard.ts");
-    const shown = { config, resources, outbox, credentials, hono: routes.hono };
+    const shown = { resources, outbox, credentials, hono: routes.hono };
     serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });

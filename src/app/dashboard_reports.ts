@@ -1,12 +1,9 @@
-import type { AppConfig } from "./config.ts";
-import { serviceOptionDescriptions } from "./config_options.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
-import { maskedConfiguration } from "../service/dashboard/masked_configuration.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { Report } from "../service/dashboard/report.ts";
 import { createBudgetsReport } from "../service/dashboard/reports/budgets_report.ts";
@@ -23,8 +20,6 @@ import { createWebhooksReport } from "../service/dashboard/reports/webhooks_repo
 
 /** The dependencies of {@link createDashboardReports}. */
 export interface DashboardReportsDependencies {
-  /** The configuration as the caller passed it. */
-  readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
   readonly hubs: LiveHubs;
@@ -55,11 +50,10 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
 }
 
 function serviceReport(
-  { config, resolved, resources, hubs, outbox }: DashboardReportsDependencies,
+  { resolved, resources, hubs, outbox }: DashboardReportsDependencies,
 ): Report {
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
-  const { resources: _definitions, runtime: _runtime, ...options } = config;
   return createServiceReport({
     name: title,
     version,
@@ -77,6 +71,5 @@ function serviceReport(
     resources,
     basePath: resolved.basePath,
     prefix: resolved.mountedAt,
-    configuration: maskedConfiguration(serviceOptionDescriptions, options),
   });
 }

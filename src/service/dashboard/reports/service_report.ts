@@ -18,8 +18,6 @@ export interface ServiceReport {
   /** The base path of the resources, such as `/api`. Views as a user have the same path. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
-  /** The configuration without secrets. */
-  readonly configuration: unknown;
 }
 
 /** The optional features that have pages in the dashboard. */
@@ -34,7 +32,7 @@ export interface DashboardFeatures {
   readonly changes: boolean;
 }
 
-/** Creates the report of the service: its resources with their rights, and its configuration. */
+/** Creates the report of the service: its resources with their rights, and its features. */
 export function createServiceReport(
   { resources, prefix, ...facts }: ServiceReportDependencies,
 ): Report {

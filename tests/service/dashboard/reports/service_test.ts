@@ -1,11 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { jwtAuth } from "../../../../exports/auth.ts";
-import { turnstile } from "../../../../exports/captcha.ts";
 import { all, integer, resource, table, text } from "../../../../mod.ts";
-import { serviceOptionDescriptions } from "../../../../src/app/config_options.ts";
-import type { Option, OptionShape } from "../../../../src/options/option.ts";
-import { openSearch } from "../../../../src/search/opensearch/open_search.ts";
-import { maskedConfiguration } from "../../../../src/service/dashboard/masked_configuration.ts";
 import { anyEngine, withDashboard } from "./dashboard_service.ts";
 
 const people = table("people", {
@@ -48,7 +42,7 @@ Deno.test("the report of the service says who may do what, and with which fields
     ],
   }), async ({ report }) => {
     const found = await report("service");
-    const { resources: [first, second], configuration, ...facts } = found;
+    const { resources: [first, second], ...facts } = found;
     assertEquals(facts, {
       name: "Shop",
       version: "3.2.1",
@@ -99,69 +93,9 @@ Deno.test("the report of the service says who may do what, and with which fields
     ]);
     assertEquals(second.fields.at(-1).type, "computed");
     assertEquals(second.relations, []);
-    assertEquals(configuration.basePath, "/v1");
-    assertEquals(configuration.abuseProtection.budget.classes.anonymous.capacity, 9);
-    assertEquals(configuration.adminUI, { authorize: "a function" });
   }));
 
 interface Fields {
   readonly name: string;
   readonly hidden: boolean;
 }
-
-Deno.test("no secret of the configuration is in the report of the service", () => {
-  const secret = "xyzzy-as-long-as-secrets-are";
-  return withDashboard(anyEngine, [notes], () => ({
-    secret: [secret, `${secret}-before`],
-    abuseProtection: {
-      pow: { secret },
-      captcha: { verifier: turnstile({ siteKey: "the-key-of-the-site", secret }) },
-    },
-    auth: { use: [jwtAuth({ secret: `${secret}-of-32-bytes-or-more`, algorithms: ["HS256"] })] },
-    openapi: { servers: [{ url: `https://user:${secret}@host.example/v1?key=${secret}` }] },
-    search: openSearch({ node: `http://user:${secret}@127.0.0.1:9` }),
-    resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
-  }), async ({ report }) => {
-    // Reading it fails where a text begins as the secret does.
-    const { configuration } = await report("service");
-    assertEquals(configuration.secret, ["•••", "•••"]);
-    assertEquals(configuration.abuseProtection.captcha.verifier, "turnstile");
-    assertEquals(configuration.auth.use, ["jwtAuth"]);
-    assertEquals(configuration.search, "opensearch");
-    assertEquals(configuration.openapi.servers, [{ url: "https://host.example/v1" }]);
-  });
-});
-
-Deno.test("of an option whose texts may be secrets none is shown, whichever it is", () => {
-  const mark = "a text of the option";
-  const opaque: string[] = [];
-  const given = (option: Option<unknown>, path: string): unknown => {
-    const { shape } = option.rules;
-    if (shape.kind === "other" || shape.kind === "function") opaque.push(path);
-    return valueOf(shape, path);
-  };
-  const valueOf = (shape: OptionShape, path: string): unknown => {
-    switch (shape.kind) {
-      case "group":
-        return Object.fromEntries(
-          Object.entries(shape.members).map(([name, one]) => [name, given(one, `${path}.${name}`)]),
-        );
-      case "either":
-        return given(shape.options[1] as Option<unknown>, path);
-      case "list":
-        return [given(shape.each, path)];
-      case "named":
-        return { any: given(shape.each, path) };
-      case "text":
-        return "shown";
-      default:
-        return mark;
-    }
-  };
-  const shown = JSON.stringify(
-    maskedConfiguration(serviceOptionDescriptions, given(serviceOptionDescriptions, "")),
-  );
-  assertEquals(shown.includes(mark), false, shown);
-  assertEquals(shown.includes('"basePath":"shown"'), true);
-  assertEquals(opaque.includes(".abuseProtection.pow.secret"), true);
-});
