@@ -8,11 +8,10 @@ import { createRouteTable, type RouteTable } from "../resource/routes/route_tabl
 import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.ts";
-import { OperatorAudit } from "../service/dashboard/operator_audit.ts";
+import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_audit.ts";
 import { operatorBasePath, operatorResources } from "../service/dashboard/operator_resources.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
-import { createAuditReport } from "../service/dashboard/reports/audit_report.ts";
 import { createExplainAction } from "../service/dashboard/reports/explain_action.ts";
 import { createMetricsReport } from "../service/dashboard/reports/metrics_report.ts";
 import { createRightsAction } from "../service/dashboard/reports/rights_action.ts";

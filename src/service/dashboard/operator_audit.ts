@@ -1,6 +1,7 @@
 import type { Observer } from "../../runtime/observation.ts";
 import type { OperatorObservation } from "../../runtime/observations/operator_observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import type { Report } from "./report.ts";
 
 /** A write by the operator, with the time of its response. */
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
@@ -29,4 +30,15 @@ export class OperatorAudit {
     this.#entries.push({ ...write, at: this.#clock.now() });
     if (this.#entries.length > 500) this.#entries.shift();
   }
+}
+
+/** The writes of operators through the dashboard of this process. */
+export interface AuditReport {
+  /** The last 500 writes, newest first. */
+  readonly entries: readonly AuditEntry[];
+}
+
+/** Creates the report of the operators' writes. */
+export function createAuditReport(audit: OperatorAudit): Report {
+  return { name: "audit", method: "GET", answer: (): AuditReport => ({ entries: audit.entries }) };
 }
