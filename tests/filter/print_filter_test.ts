@@ -75,6 +75,7 @@ Deno.test("a printed filter parses to the same filter", () => {
     'age=in=(1,-2,9007199254740993),name%="\\"%\\\\\\\\"',
     "name=length=3;age=between=(1,2);ok==null",
     'name=="null",name==true;name=isempty=true',
+    'doc=hasany=(1,"1",true);doc=hasall=("a",-2),doc=has="1"',
     'doc.a."b c"==1.5;doc.0=in=(1,true,"1",x),doc.a=isnull=true;doc."a.b"%="x%"',
   ];
   for (const text of filters) {

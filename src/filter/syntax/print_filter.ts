@@ -91,7 +91,7 @@ function printComparison({ column, path = [], operator, values }: Comparison): s
       ? String(value.number)
       : String(value)
   );
-  const isList = takes === "list" || takes === "pair" || takes === "texts";
+  const isList = ["list", "pair", "items", "texts"].includes(takes);
   return `${quotePath([column.name, ...path])}${symbol}${
     isList ? `(${texts.join(",")})` : texts.join()
   }`;
