@@ -97,7 +97,7 @@ export function lte<T, Of = AnyTable>(
 
 /**
  * Builds a filter from code: the rows whose column has one of the values. An empty list matches
- * nothing, and neither does a null in the list.
+ * nothing. A list that contains undefined, null, NaN or an unsuitable value also matches nothing.
  */
 export function inList<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
