@@ -1,5 +1,5 @@
 /**
- * Scopes along relations: the members of a project see it with its tasks and change these; only the
+ * Policies along relations: the members of a project see it with its tasks and change these; only the
  * owner changes the project and its members. Other users do not learn that it exists.
  *
  *     deno run -A examples/scopes.ts
@@ -24,8 +24,10 @@ import {
   eq,
   integer,
   openDatabase,
+  or,
+  policy,
+  relations,
   resource,
-  rsql,
   serve,
   table,
   text,
@@ -51,11 +53,43 @@ const tasks = table("tasks", {
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([projects, members, tasks]);
 
-const owned = (user: User) => eq(projects.ownerId, user.id);
-const shared = (user: User) => rsql`ownerId==${user.id},members.userId==${user.id}`;
-const ofOwned = (user: User) => rsql`project.ownerId==${user.id}`;
-const ofShared = (user: User) =>
-  rsql`project.ownerId==${user.id},project.members.userId==${user.id}`;
+const ofProjects = relations(projects, {
+  members: { type: "hasMany", resource: members, foreignKey: members.projectId },
+  tasks: { type: "hasMany", resource: tasks, foreignKey: tasks.projectId },
+});
+const ofMembers = relations(members, {
+  project: { type: "belongsTo", resource: projects, foreignKey: members.projectId },
+});
+const ofTasks = relations(tasks, {
+  project: { type: "belongsTo", resource: projects, foreignKey: tasks.projectId },
+});
+
+// Each rule exists once. The rules of members and tasks use those of their project.
+const owner = policy(
+  projects,
+  "owner of the project",
+  (user: User) => eq(projects.ownerId, user.id),
+);
+const member = policy(
+  projects,
+  "owner or member",
+  (user: User) => or(owner(user), ofProjects.members.some(eq(members.userId, user.id))),
+);
+const memberOwner = policy(
+  members,
+  "owner of the project of the member",
+  (user: User) => ofMembers.project.some(owner(user)),
+);
+const colleague = policy(
+  members,
+  "member of the same project",
+  (user: User) => ofMembers.project.some(member(user)),
+);
+const taskMember = policy(
+  tasks,
+  "member of the project of the task",
+  (user: User) => ofTasks.project.some(member(user)),
+);
 
 await serve({
   db,
@@ -70,26 +104,19 @@ await serve({
   resources: [
     resource(projects, {
       id: projects.id,
-      auth: { read: shared, create: owned, update: owned, delete: owned },
+      relations: ofProjects,
+      auth: { read: member, create: owner, update: owner, delete: owner },
       generatedFields: [projects.ownerId],
-      relations: {
-        members: { type: "hasMany", resource: members, foreignKey: members.projectId },
-        tasks: { type: "hasMany", resource: tasks, foreignKey: tasks.projectId },
-      },
     }),
     resource(members, {
       id: [members.projectId, members.userId],
-      auth: { read: ofShared, create: ofOwned, delete: ofOwned },
-      relations: {
-        project: { type: "belongsTo", resource: projects, foreignKey: members.projectId },
-      },
+      relations: ofMembers,
+      auth: { read: colleague, create: memberOwner, delete: memberOwner },
     }),
     resource(tasks, {
       id: tasks.id,
-      auth: { read: ofShared, create: ofShared, update: ofShared, delete: ofShared },
-      relations: {
-        project: { type: "belongsTo", resource: projects, foreignKey: tasks.projectId },
-      },
+      relations: ofTasks,
+      auth: { read: taskMember, create: taskMember, update: taskMember, delete: taskMember },
     }),
   ],
 });

@@ -27,6 +27,7 @@ export const teams = pgTable("teams", {
 export const memberships = pgTable("memberships", {
   teamId: integer("team_id").notNull().references(() => teams.id),
   userId: text("user_id").notNull().references(() => users.id),
+  role: text({ enum: ["admin", "member"] }).notNull().default("member"),
 }, (memberships) => [primaryKey({ columns: [memberships.teamId, memberships.userId] })]);
 
 export const projects = pgTable("projects", {

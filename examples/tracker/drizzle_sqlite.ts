@@ -18,6 +18,7 @@ export const teams = sqliteTable("teams", {
 export const memberships = sqliteTable("memberships", {
   teamId: integer("team_id").notNull().references(() => teams.id),
   userId: text("user_id").notNull().references(() => users.id),
+  role: text({ enum: ["admin", "member"] }).notNull().default("member"),
 }, (memberships) => [primaryKey({ columns: [memberships.teamId, memberships.userId] })]);
 
 export const projects = sqliteTable("projects", {

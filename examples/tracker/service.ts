@@ -1,15 +1,19 @@
 /**
- * The resources of the tracker. Users see what belongs to their teams; closing an issue leaves a
- * comment; a closed issue does not change until it is opened again.
+ * The resources of the tracker. Users see the rows of their teams, and admins of a team manage its
+ * members and projects. Closing an issue leaves a comment; a closed issue does not change until it
+ * is opened again.
  */
 import {
   all,
+  and,
   type AppConfig,
   eq,
+  or,
+  policy,
   Problem,
   procedure,
+  relations,
   resource,
-  rsql,
   type User,
 } from "@svc/resource-api";
 import { z } from "zod";
@@ -22,11 +26,97 @@ export function trackerService(tables: Tables): Pick<AppConfig, "resources" | "c
   const { users, teams, memberships, projects, issues, comments, labels, issueLabels } = tables;
   const everyUser = () => all();
 
-  // The rows of the user's teams: the filters walk the relations that are declared below.
-  const ownTeams = ({ id }: User) => rsql`members.userId==${id}`;
-  const ownProjects = ({ id }: User) => rsql`team.members.userId==${id}`;
-  const ownIssues = ({ id }: User) => rsql`project.team.members.userId==${id}`;
-  const ownComments = ({ id }: User) => rsql`issue.project.team.members.userId==${id}`;
+  const ofTeams = relations(teams, {
+    members: { type: "hasMany", resource: memberships, foreignKey: memberships.teamId },
+    projects: { type: "hasMany", resource: projects, foreignKey: projects.teamId },
+  });
+  const ofMemberships = relations(memberships, {
+    team: { type: "belongsTo", resource: teams, foreignKey: memberships.teamId },
+  });
+  const ofProjects = relations(projects, {
+    team: { type: "belongsTo", resource: teams, foreignKey: projects.teamId },
+    issues: { type: "hasMany", resource: issues, foreignKey: issues.projectId },
+  });
+  const ofIssues = relations(issues, {
+    project: {
+      type: "belongsTo",
+      resource: projects,
+      foreignKey: issues.projectId,
+      filterable: true,
+    },
+    assignee: {
+      type: "belongsTo",
+      resource: users,
+      foreignKey: issues.assigneeId,
+      filterable: true,
+    },
+    thread: { type: "hasMany", resource: comments, foreignKey: comments.issueId },
+    labels: {
+      type: "manyToMany",
+      resource: labels,
+      through: issueLabels,
+      foreignKey: issueLabels.issueId,
+      references: issueLabels.labelId,
+      filterable: true,
+    },
+  });
+  const ofComments = relations(comments, {
+    issue: { type: "belongsTo", resource: issues, foreignKey: comments.issueId },
+  });
+
+  // The role and the user are conditions on one membership.
+  const member = policy(
+    teams,
+    "member of the team",
+    ({ id }: User) => ofTeams.members.some(eq(memberships.userId, id)),
+  );
+  const admin = policy(
+    teams,
+    "admin of the team",
+    ({ id }: User) =>
+      ofTeams.members.some(and(eq(memberships.userId, id), eq(memberships.role, "admin"))),
+  );
+  const colleague = policy(
+    memberships,
+    "member of the same team",
+    (user: User) => ofMemberships.team.some(member(user)),
+  );
+  // The first member of a new team adds itself. Later, admins add members.
+  const enroller = policy(memberships, "admin, or founder of the team", (user: User) =>
+    or(
+      ofMemberships.team.some(admin(user)),
+      and(eq(memberships.userId, user.id), ofMemberships.team.some(ofTeams.members.none())),
+    ));
+  const projectMember = policy(
+    projects,
+    "member of the team of the project",
+    (user: User) => ofProjects.team.some(member(user)),
+  );
+  const projectAdmin = policy(
+    projects,
+    "admin of the team of the project",
+    (user: User) => ofProjects.team.some(admin(user)),
+  );
+  const issueMember = policy(
+    issues,
+    "member of the team of the issue",
+    (user: User) => ofIssues.project.some(projectMember(user)),
+  );
+  const issueAdmin = policy(
+    issues,
+    "admin of the team of the issue",
+    (user: User) => ofIssues.project.some(projectAdmin(user)),
+  );
+  const commentMember = policy(
+    comments,
+    "member of the team of the comment",
+    (user: User) => ofComments.issue.some(issueMember(user)),
+  );
+  const commentOwner = policy(comments, "author, or admin of the team", (user: User) =>
+    or(
+      and(eq(comments.authorId, user.id), commentMember(user)),
+      ofComments.issue.some(issueAdmin(user)),
+    ));
 
   const closeIssue = procedure({
     input: z.object({ id: z.int(), reason: z.string().min(1) }),
@@ -47,63 +137,36 @@ export function trackerService(tables: Tables): Pick<AppConfig, "resources" | "c
       resource(users, { id: users.id, auth: { read: everyUser, create: everyUser } }),
       resource(teams, {
         id: teams.id,
-        auth: { read: ownTeams, create: everyUser },
-        relations: {
-          members: { type: "hasMany", resource: memberships, foreignKey: memberships.teamId },
-          projects: { type: "hasMany", resource: projects, foreignKey: projects.teamId },
-        },
-        // POST /teams with { members: [{ userId }] } creates both, or neither.
+        auth: { read: member, create: everyUser, update: admin },
+        relations: ofTeams,
+        // POST /teams with { members: [{ userId, role: "admin" }] } creates both, or neither.
         nestedWrites: true,
       }),
       resource(memberships, {
         id: [memberships.teamId, memberships.userId],
-        auth: { read: everyUser, create: everyUser },
+        relations: ofMemberships,
+        auth: { read: colleague, create: enroller },
       }),
       resource(projects, {
         id: projects.id,
-        auth: { read: ownProjects, create: ownProjects, update: ownProjects },
-        relations: {
-          team: { type: "belongsTo", resource: teams, foreignKey: projects.teamId },
-          issues: { type: "hasMany", resource: issues, foreignKey: issues.projectId },
-        },
+        relations: ofProjects,
+        auth: { read: projectMember, create: projectAdmin, update: projectAdmin },
       }),
       resource(issues, {
         id: issues.id,
         auth: {
-          read: ownIssues,
-          create: ownIssues,
-          update: ownIssues,
-          delete: ownIssues,
-          subscribe: ownIssues,
+          read: issueMember,
+          create: issueMember,
+          update: issueMember,
+          delete: issueAdmin,
+          subscribe: issueMember,
         },
         fields: {
           writable: [issues.projectId, issues.title, issues.state, issues.assigneeId],
           immutable: [issues.projectId],
         },
         etag: { versionField: issues.version },
-        relations: {
-          project: {
-            type: "belongsTo",
-            resource: projects,
-            foreignKey: issues.projectId,
-            filterable: true,
-          },
-          assignee: {
-            type: "belongsTo",
-            resource: users,
-            foreignKey: issues.assigneeId,
-            filterable: true,
-          },
-          thread: { type: "hasMany", resource: comments, foreignKey: comments.issueId },
-          labels: {
-            type: "manyToMany",
-            resource: labels,
-            through: issueLabels,
-            foreignKey: issueLabels.issueId,
-            references: issueLabels.labelId,
-            filterable: true,
-          },
-        },
+        relations: ofIssues,
         nestedWrites: true,
         procedures: { close: closeIssue },
         hooks: {
@@ -133,10 +196,8 @@ export function trackerService(tables: Tables): Pick<AppConfig, "resources" | "c
       }),
       resource(comments, {
         id: comments.id,
-        auth: { read: ownComments, create: ownComments, delete: ownComments },
-        relations: {
-          issue: { type: "belongsTo", resource: issues, foreignKey: comments.issueId },
-        },
+        auth: { read: commentMember, create: commentMember, delete: commentOwner },
+        relations: ofComments,
         hooks: {
           // The number of an issue's comments is right at every moment: it is written with them.
           onAfterCreate: async ({ db }, { issueId }) => {

@@ -15,6 +15,7 @@ export const teams = table("teams", {
 export const memberships = table("memberships", {
   teamId: integer().primaryKey().as("team_id").references(() => teams.id),
   userId: text().primaryKey().as("user_id").references(() => users.id),
+  role: text({ enum: ["admin", "member"] }).notNull().default("member"),
 });
 
 export const projects = table("projects", {

@@ -50,7 +50,7 @@ export interface CheckedRow<Name extends string = string> {
  * const app = await createApp({
  *   db,
  *   secret: "sixteen or more characters",
- *   resources: [resource(notes, { id: notes.id, auth: { read: own, create: own, update: own } })],
+ *   resources: [resource(notes, { id: notes.id, auth: { read: own, update: own } })],
  * });
  * await app.asSystem().notes.create({ id: "a", ownerId: "ann" });
  * await checkRights(app, {
@@ -60,11 +60,6 @@ export interface CheckedRow<Name extends string = string> {
  *       resource: "notes",
  *       id: "a",
  *       rights: { ann: "read update", bob: "", anonymous: "" },
- *     },
- *     "a new note of ann": {
- *       resource: "notes",
- *       create: { id: "b", ownerId: "ann" },
- *       rights: { ann: "create", bob: "", anonymous: "" },
  *     },
  *   },
  * });

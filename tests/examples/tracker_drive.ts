@@ -53,9 +53,9 @@ async function setUp(send: Send): Promise<void> {
   for (const id of ["ada", "bob", "eve"]) {
     await send(id, "POST users", { id, name: id, email: `${id}@example.org` });
   }
-  const members = [{ userId: "ada" }, { userId: "bob" }];
+  const members = [{ userId: "ada", role: "admin" }, { userId: "bob" }];
   await send("ada", "POST teams", { name: "core", members });
-  await send("eve", "POST teams", { name: "other", members: [{ userId: "eve" }] });
+  await send("eve", "POST teams", { name: "other", members: [{ userId: "eve", role: "admin" }] });
   await send("ada", "POST projects", { teamId: 1, key: "API", name: "The API" });
   await send("eve", "POST projects", { teamId: 2, key: "WEB", name: "The page" });
   await send("ada", "POST labels/batch", {
