@@ -40,7 +40,7 @@ export const clientEntries: readonly ClientEntry[] = [
     name: "collections of TanStack DB, beside live lists",
     program: `${live} export * from "./src/client/bindings/tanstack_db.ts";`,
     beside: live,
-    limit: 2_500,
+    limit: 1_260,
     external: ["@tanstack/db"],
   },
   {

@@ -5,7 +5,7 @@ import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
 import { describeOperatorObservation } from "./observations/operator_observation.ts";
 import { describeRequestObservation } from "./observations/request_observation.ts";
-import { describeTablesObservation } from "./observations/tables_observation.ts";
+import { describeTablesChanged } from "./observations/tables_changed.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 export interface ConsoleObserverOptions {
@@ -94,7 +94,7 @@ const warnings = {
   response_header_encoded: (one) =>
     `the response header "${one.name}" was encoded: its value may not be sent as it is`,
   value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,
-  tables_changed: describeTablesObservation,
+  tables_changed: describeTablesChanged,
   trust_failed: () => "the trust hook failed: the caller gets the usual difficulty",
   classify_failed: () =>
     "the classify function failed: the caller has the budget of an anonymous one",

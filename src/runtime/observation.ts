@@ -1,91 +1,79 @@
-import type { AccountObservation } from "./observations/account_observation.ts";
-import type { BillingObservation } from "./observations/billing_observation.ts";
-import type { OutboxObservation } from "./observations/outbox_observation.ts";
+import type { AccountFacts } from "./observations/account_facts.ts";
 import type { OperatorObservation } from "./observations/operator_observation.ts";
 import type { RequestObservation } from "./observations/request_observation.ts";
-import type { TablesObservation } from "./observations/tables_observation.ts";
-import type { SearchObservation } from "./observations/search_observation.ts";
+import type { TablesChanged } from "./observations/tables_changed.ts";
 
 /** An observation: an event for the operator. An {@link Observer} decides what to show. */
 export type Observation =
-  | { readonly kind: "notice"; readonly message: string }
-  | { readonly kind: "deprecated"; readonly message: string }
-  | { readonly kind: "worker_refused"; readonly error: Error }
-  | { readonly kind: "worker_started"; readonly worker: number; readonly pid: number }
   | {
-    readonly kind: "worker_ended";
-    readonly worker: number;
-    readonly pid: number;
-    /** The exit code of the worker, or the signal that ended it. */
-    readonly reason: string;
-  }
-  | { readonly kind: "worker_kept"; readonly worker: number; readonly reason: string }
-  | { readonly kind: "listening"; readonly url: string }
-  | {
-    readonly kind: "request_failed";
-    readonly method: string;
-    readonly path: string;
-    readonly error: unknown;
-    /** Number of refusals of an overloaded service that were not reported since the last report. */
-    readonly suppressed?: number;
-  }
-  | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
-  | { readonly kind: "response_header_encoded"; readonly name: string }
-  | { readonly kind: "listener_failed"; readonly error: unknown; readonly retryInMs: number }
-  | { readonly kind: "unhandled_rejection"; readonly error: unknown }
-  | { readonly kind: "uncaught_error"; readonly error: unknown }
-  | { readonly kind: "value_does_not_fit"; readonly table: string; readonly column: string }
-  | {
-    readonly kind: "computed_failed";
-    readonly resource: string;
-    readonly field: string;
-    /** Number of failures of this field that were not reported since the last report. */
-    readonly suppressed: number;
-    readonly error: unknown;
-  }
-  | {
-    readonly kind: "live_mismatch";
-    readonly table: string;
-    readonly column: string;
-    readonly operator: string;
-  }
-  | { readonly kind: "aggregate_mismatch"; readonly resource: string }
-  | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
-  /** The command line serves no table of this Postgres schema. */
-  | { readonly kind: "schema_left_out"; readonly schema: string; readonly reason: string }
-  | TablesObservation
-  | {
-    /** A client of MCP has called a tool. */
-    readonly kind: "mcp_call";
-    readonly tool: string;
-    /** The id of the user, or null for an anonymous caller. */
-    readonly user: string | null;
-  }
-  | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
-  | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
-  | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }
-  | {
-    readonly kind: "idempotency_table_missing";
-    readonly database: string;
-    readonly error: unknown;
-  }
-  | { readonly kind: "reader_thread_failed"; readonly database: string; readonly error: unknown }
-  | { readonly kind: "database_replaced"; readonly database: string; readonly error: unknown }
-  | { readonly kind: "idempotency_store_failed"; readonly error: unknown }
-  | { readonly kind: "trust_failed"; readonly error: unknown }
-  | { readonly kind: "classify_failed"; readonly error: unknown }
-  | { readonly kind: "limits_unshared"; readonly error: unknown }
-  | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
-  | { readonly kind: "draining" }
+    [Kind in keyof ObservationFacts]:
+      & { readonly kind: Kind }
+      & Readonly<ObservationFacts[Kind]>;
+  }[keyof ObservationFacts]
   | RequestObservation
   | OperatorObservation
-  | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
-  | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
-  | BillingObservation
-  | OutboxObservation
-  | AccountObservation
-  | SearchObservation
-  | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
+  | TablesChanged;
+
+/** The kinds of observations, and the facts that an observation of each kind contains. */
+export type ObservationFacts = AccountFacts & {
+  notice: { message: string };
+  deprecated: { message: string };
+  worker_refused: { error: Error };
+  worker_started: { worker: number; pid: number };
+  /** `reason` is the exit code of the worker, or the signal that ended it. */
+  worker_ended: { worker: number; pid: number; reason: string };
+  worker_kept: { worker: number; reason: string };
+  listening: { url: string };
+  request_failed: {
+    method: string;
+    path: string;
+    error: unknown;
+    /** Number of refusals of an overloaded service that were not reported since the last report. */
+    suppressed?: number;
+  };
+  answer_broke_off: { path: string; error: unknown };
+  response_header_encoded: { name: string };
+  listener_failed: { error: unknown; retryInMs: number };
+  unhandled_rejection: { error: unknown };
+  uncaught_error: { error: unknown };
+  value_does_not_fit: { table: string; column: string };
+  /** `suppressed` is the number of failures of this field since the last report. */
+  computed_failed: { resource: string; field: string; suppressed: number; error: unknown };
+  live_mismatch: { table: string; column: string; operator: string };
+  aggregate_mismatch: { resource: string };
+  table_left_out: { table: string; reason: string };
+  /** The command line serves no table of this Postgres schema. */
+  schema_left_out: { schema: string; reason: string };
+  tables_unread: { error: unknown };
+  /** A client of MCP has called a tool. `user` is null for an anonymous caller. */
+  mcp_call: { tool: string; user: string | null };
+  proof_of_work_refused: { reason: PowRefusal };
+  captcha_refused: { provider: string; reason: string };
+  captcha_verifier_failed: { provider: string; error: unknown };
+  idempotency_table_missing: { database: string; error: unknown };
+  reader_thread_failed: { database: string; error: unknown };
+  database_replaced: { database: string; error: unknown };
+  idempotency_store_failed: { error: unknown };
+  trust_failed: { error: unknown };
+  classify_failed: { error: unknown };
+  limits_unshared: { error: unknown };
+  store_in_memory: { purpose: string; reason: string };
+  // deno-lint-ignore ban-types -- the kind alone says what has happened
+  draining: {};
+  changes_unread: { error: unknown; retryInMs: number };
+  live_upkeep_failed: { error: unknown };
+  stream_failed: { resource: string; error: unknown };
+  webhook_refused: { provider: string; reason: string };
+  webhook_claim_kept: { provider: string; error: unknown };
+  ungranted_money: { provider: string; payment: string; reason: string };
+  unattributed_money: { provider: string; payment: string };
+  customer_not_linked: { provider: string; customer: string };
+  search_outbox_missed: { index: string; count: number; error: unknown };
+  search_outbox_failed: { error: unknown };
+  /** `rows` is the number of rows that are missing or outdated in the index. */
+  search_index_failed: { index: string; rows: number; error: unknown };
+  search_index_unfilled: { index: string; error: unknown; retryInMs: number };
+};
 
 /** The reason why a proof of work was refused, for the operator. The client does not see it. */
 export type PowRefusal =

@@ -107,8 +107,8 @@ Deno.test("docs/authentication.md has every route of accounts, every mail and ev
     ...literals("src/identity/accounts/account_routes.ts", /path: "(\/[\w/]+)"/g),
     ...literals("src/identity/accounts/mails.ts", /^ {2}\| "([\w-]+)"/gm),
     ...literals(
-      "src/runtime/observations/account_observation.ts",
-      /(?:^ {2}\| |kind: )"([\w-]+)"/gm,
+      "src/runtime/observations/account_facts.ts",
+      /^ {2}(?:\| ")?([\w-]+)(?:";?$|: \{)/gm,
     ),
   ];
   assertEquals(named.length > 20, true, "they are found");

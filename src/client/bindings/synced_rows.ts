@@ -3,10 +3,9 @@ import type {
   LiveRow,
   LiveSeed,
   LiveStatus,
-  RowDescription,
   Subscriber,
 } from "../live/live_messages.ts";
-import { rowIdOf, rowIdText } from "../live/row_set.ts";
+import { RowSet } from "../live/row_set.ts";
 import { throwLater } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
@@ -35,46 +34,36 @@ export interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream. Each token of the stream ends one transaction. If
- * the stream starts over, the new rows are compared with the rows of the collection.
+ * Fills a collection with the rows of a stream. Each token of the stream ends one transaction, which
+ * writes the differences between the rows of the stream and the rows of the collection.
  */
 export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
-  /** The keys of the collection's rows, by the string forms of the row ids. */
-  readonly #keys = new Map<string, Key>();
-  #description: RowDescription | undefined;
-  #token: string | null = null;
-  #asked = 0;
-  /** True if the pending changes contain all rows, and so replace the collection's rows. */
-  #isSnapshot = false;
-  #changes = new Map<string, LiveRow | null>();
-  #echoes = new Set<string>();
+  readonly #set: RowSet;
+  /** The rows of the collection with their keys, by the string forms of the row ids. */
+  readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
+  readonly #echoes = new Set<string>();
   #isClosed = false;
   #status: LiveStatus = "connecting";
 
   /** Starts with the rows of the option `seed`, or without rows. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
-    const { path, seed } = options;
-    this.path = path;
+    this.path = options.path;
     this.#options = options;
     this.#sink = sink;
-    this.#description = seed;
-    if (seed === undefined) return;
-    this.#isSnapshot = true;
-    this.#takeAll({ ...seed, type: "existing" });
-    this.#token = seed.token;
-    this.#apply();
+    this.#set = new RowSet([], options.seed);
+    if (options.seed !== undefined) this.#apply();
   }
 
   /** The fields of the primary key. Empty until the first rows arrive. */
   get primaryKey(): readonly string[] {
-    return this.#description?.primaryKey ?? [];
+    return this.#set.description?.primaryKey ?? [];
   }
 
   token(): string | null {
-    return this.#token;
+    return this.#set.token;
   }
 
   receive(message: LiveMessage): void {
@@ -90,78 +79,48 @@ export class SyncedRows<Row, Key> implements Subscriber {
   }
 
   #receive(message: LiveMessage): void {
-    switch (message.type) {
-      case "opened":
-        this.#description = message;
-        this.#asked = message.asked;
-        this.#options.writes.begin();
-        return this.#start(!message.isResumed);
-      case "existing":
-        return this.#takeAll(message);
-      case "invalidate":
-        this.#token = null;
-        return this.#start(true);
-      case "added":
-      case "changed": {
-        const { _optimisticId, ...row } = message.item;
-        return this.#take(message.id, row, _optimisticId);
-      }
-      case "removed":
-        return this.#take(message.id, null, message._optimisticId);
-      case "token":
-        this.#token = message.token;
-        this.#apply();
-        return this.#status === "live" ? undefined : this.#changeStatus("live", null);
-      case "status":
-        return this.#changeStatus(message.status, message.error);
-      case "aggregate":
+    if (message.type === "status") return this.#changeStatus(message.status, message.error);
+    this.#set.take(message);
+    if (message.type === "opened") this.#options.writes.begin();
+    if (message.type === "opened" || message.type === "invalidate") this.#echoes.clear();
+    else if (message.type === "token") {
+      this.#apply();
+      if (this.#status !== "live") this.#changeStatus("live", null);
+    } else if ("id" in message) {
+      const { _optimisticId } = "item" in message ? message.item : message;
+      this.#echoes.add(String(_optimisticId));
     }
-  }
-
-  #start(isSnapshot: boolean): void {
-    this.#changes = new Map();
-    this.#echoes = new Set();
-    this.#isSnapshot = isSnapshot;
-  }
-
-  #takeAll({ items, ids }: Extract<LiveMessage, { type: "existing" }>): void {
-    items.forEach((row, index) => {
-      this.#changes.set(rowIdText(ids?.[index] ?? rowIdOf(row, this.primaryKey)), row);
-    });
-  }
-
-  #take(id: unknown, row: LiveRow | null, optimisticId: unknown): void {
-    this.#echoes.add(String(optimisticId));
-    this.#changes.set(rowIdText(id), row);
   }
 
   #apply(): void {
-    const sink = this.#sink;
-    if (this.#isSnapshot) {
-      for (const id of this.#keys.keys()) {
-        if (!this.#changes.has(id)) this.#changes.set(id, null);
-      }
+    const { rows, asked } = this.#set;
+    this.#sink.begin();
+    for (const id of this.#written.keys()) {
+      if (!rows.has(id)) this.#remove(id);
     }
-    sink.begin();
-    for (const [id, row] of this.#changes) this.#write(id, row);
-    sink.commit();
-    sink.markReady();
-    this.#options.writes.committed(this.#asked, this.#echoes);
-    this.#start(false);
+    for (const [id, row] of rows) {
+      if (this.#written.get(id)?.row !== row) this.#write(id, row);
+    }
+    this.#sink.commit();
+    this.#sink.markReady();
+    this.#options.writes.committed(asked, this.#echoes);
+    this.#echoes.clear();
   }
 
-  #write(id: string, row: LiveRow | null): void {
-    const keys = this.#keys;
-    const known = keys.get(id);
-    const key = row === null ? undefined : this.#options.getKey(row);
-    if (known !== undefined && known !== key) {
-      this.#sink.write({ type: "delete", key: known });
-      keys.delete(id);
-    }
-    if (key === undefined) return;
+  #write(id: string, row: LiveRow): void {
+    const key = this.#options.getKey(row);
+    const known = this.#written.get(id);
+    if (known !== undefined && known.key !== key) this.#remove(id);
+    const type = known?.key === key ? "update" : "insert";
     // The cast is safe: the service sends rows of the query, whose type is `Row`.
-    this.#sink.write({ type: known === key ? "update" : "insert", value: row as Row });
-    keys.set(id, key);
+    this.#sink.write({ type, value: row as Row });
+    this.#written.set(id, { key, row });
+  }
+
+  #remove(id: string): void {
+    const known = this.#written.get(id);
+    if (known !== undefined) this.#sink.write({ type: "delete", key: known.key });
+    this.#written.delete(id);
   }
 
   #changeStatus(status: LiveStatus, error: ServiceError | null): void {

@@ -25,7 +25,7 @@ export function createLiveListStore(
   { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
-  const set = new RowSet(orderBy);
+  const set = new RowSet(orderBy, seed);
   // The client sorts the list, so it also requests the fields of `orderBy`.
   const fields = select && [...new Set([...select, ...orderBy.map(sortFieldOf)])];
   const list: OpenList & Subscriber = {
@@ -50,11 +50,6 @@ export function createLiveListStore(
   };
   let leave = () => {};
 
-  if (seed) {
-    for (const type of ["opened", "existing", "token"] as const) {
-      set.take({ ...seed, type, isResumed: false, asked: 0 });
-    }
-  }
   const first = { status: "connecting", error: null } as const;
   const [store, setState] = createStore<LiveListState<object>>(shown(first), () => {
     lists.all.add(list);

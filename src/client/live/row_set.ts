@@ -1,4 +1,4 @@
-import type { LiveMessage, LiveRow, LiveRowId, RowDescription } from "./live_messages.ts";
+import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
 /** The sorted rows of a live list at one position of the change log, without unconfirmed writes. */
@@ -19,9 +19,13 @@ export class RowSet {
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
 
-  /** Creates a set without rows. */
-  constructor(orderBy: readonly string[]) {
+  /** Creates a set with the rows of a seed, or without rows. */
+  constructor(orderBy: readonly string[], seed?: LiveSeed) {
     this.#orderBy = orderBy;
+    if (!seed) return;
+    for (const type of ["opened", "existing", "token"] as const) {
+      this.take({ ...seed, type, isResumed: false, asked: 0 });
+    }
   }
 
   /** Applies a message of a stream. Changes of rows become visible at the next token. */

@@ -1,9 +1,3 @@
-/** An observation about the tables that the command line serves. */
-export type TablesObservation = TablesChanged | {
-  readonly kind: "tables_unread";
-  readonly error: unknown;
-};
-
 /** The names of the changed tables that the service now serves in their new form. */
 export interface TablesChanged {
   /** The kind of the observation. */
@@ -16,8 +10,8 @@ export interface TablesChanged {
   readonly changed: readonly string[];
 }
 
-/** Describes the observation of changed tables in a sentence. */
-export function describeTablesObservation({ added, gone, changed }: TablesChanged): string {
+/** Describes changed tables in a sentence. */
+export function describeTablesChanged({ added, gone, changed }: TablesChanged): string {
   const parts = [["added", added], ["gone", gone], ["changed", changed]] as const;
   const named = parts.flatMap(([word, names]) =>
     names.length === 0 ? [] : [`${word}: ${names.join(", ")}`]

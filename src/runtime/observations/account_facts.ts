@@ -1,0 +1,27 @@
+/** An event of an account, as an observation reports it. */
+export type AccountEvent =
+  | "login"
+  | "login-failed"
+  | "logout"
+  | "logout-everywhere"
+  | "signup"
+  | "password-forgotten"
+  | "password-reset"
+  | "password-changed";
+
+/** The observations about accounts and credentials, with the facts of each kind. */
+export type AccountFacts = {
+  account_event: {
+    event: AccountEvent;
+    /** The id of the account, or null if there is no account. */
+    user: string | null;
+    /** The client's address, or null if the address is unknown. */
+    address: string | null;
+  };
+  mail_printed: { mailKind: string; email: string; link: string | null };
+  mail_failed: { mailKind: string; error: unknown };
+  account_work_failed: { error: unknown };
+  login_risk_failed: { error: unknown };
+  credential_unread: { error: unknown };
+  keys_not_fetched: { url: string; error: unknown };
+};
