@@ -17,24 +17,13 @@ import {
 } from "./column_options.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
 import type { ColumnLike } from "./table_like.ts";
-import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
-import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
+import { type ColumnInfo, plainColumn } from "./table_info.ts";
+import type { ColumnKind, ValueRules } from "./kind.ts";
 
 /** The attributes that a column builder has collected. `table()` adds the names. */
-export interface ColumnDeclaration
-  extends ValueRules, Pick<ColumnInfo, "writeTimestamp" | "generatedSql" | "formerName"> {
-  /** Kind of the column's values, such as `text` or `integer`. */
-  readonly kind: ColumnKind;
+export interface ColumnDeclaration extends Omit<ColumnInfo, "name" | "dbName" | "references"> {
   /** Name of the column in the database, or null if it is the name of the property. */
   readonly dbName: string | null;
-  /** True if the column is NOT NULL. */
-  readonly notNull: boolean;
-  /** True if the column belongs to the primary key. */
-  readonly primaryKey: boolean;
-  /** True if no two rows may have equal values in the column. */
-  readonly unique: boolean;
-  /** The value for new rows that omit the column, or null if the column has no default. */
-  readonly default: ColumnDefault | null;
   /** Returns the referenced column, after all tables are declared. Null without a foreign key. */
   readonly references: (() => ColumnLike<unknown>) | null;
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
@@ -285,16 +274,9 @@ function declare<
   options: Partial<ColumnDeclaration> = {},
 ): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
   return new ColumnBuilder({
+    ...plainColumn,
     kind,
     dbName: null,
-    notNull: false,
-    primaryKey: false,
-    unique: false,
-    default: null,
-    ...unrestrictedRules,
-    writeTimestamp: null,
-    generatedSql: null,
-    formerName: null,
     references: null,
     actions: { onDelete: null, onUpdate: null },
     ...options,

@@ -24,7 +24,6 @@ import {
   type ColumnReference,
   createTableInfo,
   type ForeignKey,
-  serviceTimestampFormat,
   type TableInfo,
 } from "./table_info.ts";
 
@@ -244,12 +243,6 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     dbName: declaration.dbName ?? name,
     default: checkedDefault(`${table}.${name}`, declared),
     generated: declaration.generatedSql !== null,
-    existingType: null,
-    looseCollation: false,
-    unknownTarget: false,
-    varies: false,
-    isWide: false,
-    timestampFormat: serviceTimestampFormat,
     // The getter resolves the target on first access, because it may be declared later.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);
