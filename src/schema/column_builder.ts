@@ -1,18 +1,13 @@
-import type { Option } from "../options/option.ts";
 import {
-  bigintColumnOptionDescriptions,
-  dateColumnOptionDescriptions,
   decimalColumnOptionDescriptions,
   type DecimalColumnOptions,
   declarationErrorPrefix,
-  integerColumnOptionDescriptions,
+  limitOptionDescriptions,
   parseValueLimits,
   readForeignKeyActions,
-  realColumnOptionDescriptions,
   type ReferenceOptions,
   type TextColumnOptions,
   textRules,
-  timestampColumnOptionDescriptions,
   type ValueLimits,
 } from "./column_options.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
@@ -163,17 +158,17 @@ export function text<Member extends string = string>(
  * ```
  */
 export function integer(options: ValueLimits<number> = {}): NewIntegerColumn<number> {
-  return declare("integer", readLimits("integer", options, integerColumnOptionDescriptions));
+  return declare("integer", readLimits("integer", options));
 }
 
 /** Declares a column of 64-bit integers whose values are strings of digits. */
 export function bigint(options: ValueLimits<string> = {}): NewIntegerColumn<string> {
-  return declare("bigint", readLimits("bigint", options, bigintColumnOptionDescriptions));
+  return declare("bigint", readLimits("bigint", options));
 }
 
 /** Declares a column of double-precision numbers. */
 export function real(options: ValueLimits<number> = {}): NewColumn<number> {
-  return declare("real", readLimits("real", options, realColumnOptionDescriptions));
+  return declare("real", readLimits("real", options));
 }
 
 /**
@@ -199,7 +194,7 @@ export function boolean(): NewColumn<boolean> {
 
 /** Declares a column of UTC timestamps with microseconds, as RFC 3339 strings. */
 export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
-  return declare("timestamp", readLimits("timestamp", options, timestampColumnOptionDescriptions));
+  return declare("timestamp", readLimits("timestamp", options));
 }
 
 /**
@@ -235,7 +230,7 @@ const filledIn = { notNull: true, default: { kind: "database", sql: null } } as 
 
 /** Declares a column of calendar days, `YYYY-MM-DD`. */
 export function date(options: ValueLimits<string> = {}): NewColumn<string> {
-  return declare("date", readLimits("date", options, dateColumnOptionDescriptions));
+  return declare("date", readLimits("date", options));
 }
 
 /** Declares a column of UUIDs, which are strings in lower case. */
@@ -253,15 +248,12 @@ export function bytes(): NewColumn<string> {
   return declare("bytes");
 }
 
-function readLimits<T>(
-  kind: ColumnKind,
-  given: ValueLimits<T>,
-  described: Option<ValueLimits<T>>,
+function readLimits(
+  kind: keyof typeof limitOptionDescriptions,
+  given: ValueLimits<unknown>,
 ): Pick<ValueRules, "min" | "max"> {
-  return parseValueLimits(
-    kind,
-    described.read(given, { subject: declarationErrorPrefix(kind), path: "" }),
-  );
+  const place = { subject: declarationErrorPrefix(kind), path: "" };
+  return parseValueLimits(kind, limitOptionDescriptions[kind].read(given, place));
 }
 
 function declare<

@@ -80,27 +80,14 @@ export const decimalColumnOptionDescriptions = group(
   } satisfies Described<DecimalColumnOptions>,
 ).required();
 
-/** Describes the options of an integer column. */
-export const integerColumnOptionDescriptions = group(
-  limit(whole({ from: Number.MIN_SAFE_INTEGER })),
-)
-  .required();
-
-/** Describes the options of a bigint column. */
-export const bigintColumnOptionDescriptions = group(limit(digits())).required();
-
-/** Describes the options of a real column. */
-export const realColumnOptionDescriptions = group(limit(number())).required();
-
-/** Describes the options of a date column. */
-export const dateColumnOptionDescriptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/)))
-  .required();
-
-/** Describes the options of a timestamp column. */
-export const timestampColumnOptionDescriptions = group(
-  limit(textLike("an RFC 3339 timestamp", /^\d/)),
-)
-  .required();
+/** Describes the options of the columns that only limit their values, by kind. */
+export const limitOptionDescriptions = {
+  integer: group(limit(whole({ from: Number.MIN_SAFE_INTEGER }))).required(),
+  bigint: group(limit(digits())).required(),
+  real: group(limit(number())).required(),
+  date: group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required(),
+  timestamp: group(limit(textLike("an RFC 3339 timestamp", /^\d/))).required(),
+};
 
 function digits(): Option<string | undefined> {
   return textLike("a number as a text of digits", /^-?\d/);

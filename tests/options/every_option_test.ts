@@ -54,14 +54,10 @@ import {
 } from "../../src/engines/sqlite/search/sqlite_search.ts";
 import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
-  bigintColumnOptionDescriptions,
-  dateColumnOptionDescriptions,
   decimalColumnOptionDescriptions,
-  integerColumnOptionDescriptions,
-  realColumnOptionDescriptions,
+  limitOptionDescriptions,
   referenceOptionDescriptions,
   textColumnOptionDescriptions,
-  timestampColumnOptionDescriptions,
 } from "../../src/schema/column_options.ts";
 import { table } from "../../src/schema/table.ts";
 import { emptyGroups, everyGroup, everyOption, misspelt, wrongValues } from "./wrong_values.ts";
@@ -323,31 +319,31 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot declare an integer column",
-    description: integerColumnOptionDescriptions,
+    description: limitOptionDescriptions.integer,
     base: {},
     start: (options) => Promise.try(() => integer(Object(options))),
   },
   {
     name: "Cannot declare a bigint column",
-    description: bigintColumnOptionDescriptions,
+    description: limitOptionDescriptions.bigint,
     base: {},
     start: (options) => Promise.try(() => bigint(Object(options))),
   },
   {
     name: "Cannot declare a real column",
-    description: realColumnOptionDescriptions,
+    description: limitOptionDescriptions.real,
     base: {},
     start: (options) => Promise.try(() => real(Object(options))),
   },
   {
     name: "Cannot declare a date column",
-    description: dateColumnOptionDescriptions,
+    description: limitOptionDescriptions.date,
     base: {},
     start: (options) => Promise.try(() => date(Object(options))),
   },
   {
     name: "Cannot declare a timestamp column",
-    description: timestampColumnOptionDescriptions,
+    description: limitOptionDescriptions.timestamp,
     base: {},
     start: (options) => Promise.try(() => timestamp(Object(options))),
   },
