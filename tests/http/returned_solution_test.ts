@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../mod.ts";
 import type { ProblemSlug } from "../../exports/problem.ts";
-import { claimOnce, claimRevocably } from "../../src/kv/claim_once.ts";
+import { claimKey } from "../../src/kv/claim_key.ts";
+import { claimOnce } from "../kv/claim_once.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Answer, type Service, testOnEngines, withService } from "../support/http.ts";
@@ -117,9 +118,9 @@ testOnEngines(
 Deno.test("a deletion that a store carries out twice does not free the claim of another request", async () => {
   const store = createMemoryKeyValue(runtime.clock);
   const key = ["pow", "id"];
-  const claim = await claimRevocably(store, key, 1_000);
+  const claim = await claimKey(store, key, 1_000);
   assert(claim !== null);
-  assertEquals(await claimRevocably(store, key, 1_000), null);
+  assertEquals(await claimKey(store, key, 1_000), null);
   await claim.revoke();
   assertEquals(await claimOnce(store, key, 1_000), true);
   await claim.revoke();

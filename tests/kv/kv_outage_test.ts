@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { KvIdempotency } from "../../src/idempotency/kv_idempotency.ts";
-import { claimOnce } from "../../src/kv/claim_once.ts";
+import { claimOnce } from "./claim_once.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { idempotencyLeaseMs } from "../../src/idempotency/idempotency_store.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";

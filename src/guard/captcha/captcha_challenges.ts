@@ -7,7 +7,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { createClaimedTokens } from "./claimed_tokens.ts";
+import { createTokenClaims } from "./claimed_tokens.ts";
 
 /** Creates CAPTCHA challenges, and accepts each solved token once. */
 export interface CaptchaChallenges {
@@ -45,7 +45,7 @@ const retryAfter = "5";
 export function createCaptchaChallenges(parts: CaptchaChallengesOptions): CaptchaChallenges {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
-  const claims = createClaimedTokens(store);
+  const claimToken = createTokenClaims(store);
 
   function issueChallenge(action: string | undefined): Record<string, string> {
     return {
@@ -67,7 +67,8 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
     const id = createHash("sha256").update(token).digest("base64url");
     // The token is claimed before it is verified. Of parallel requests with one token, only one
     // calls the verifier, even if the provider would accept the token twice.
-    if (!await claims.claim(id)) return "replayed";
+    const claim = await claimToken(id);
+    if (claim === null) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
     switch (answer.kind) {
       case "passed":
@@ -75,7 +76,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
       case "refused":
         return answer.reason;
       default:
-        await claims.release(id);
+        await claim.revoke();
         throw unavailable(answer.reason, answer.cause);
     }
   }

@@ -1,41 +1,36 @@
-import { claimOnce } from "../../kv/claim_once.ts";
+import { claimKey, type KeyClaim } from "../../kv/claim_key.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 
-/** The hashes of used CAPTCHA tokens. Methods reject with a `StoreError` if the store fails. */
-export interface ClaimedTokens {
-  /** Claims a token. Resolves to true for the first caller in all processes, and then to false. */
-  claim(id: string): Promise<boolean>;
-  /** Releases a claim if the provider returned no verdict, so that the token can be sent again. */
-  release(id: string): Promise<void>;
-}
+/**
+ * Claims a CAPTCHA token by its hash. Resolves to the claim for the first caller in all processes,
+ * and then to null. The claim is revoked if the provider returned no verdict, so that the token can
+ * be sent again. Rejects with a `StoreError` if the store fails.
+ */
+export type ClaimToken = (id: string) => Promise<KeyClaim | null>;
 
 /** Keeps the claims of CAPTCHA tokens in the store that all processes share. */
-export function createClaimedTokens(store: KeyValue): ClaimedTokens {
-  // Remembers used tokens, to refuse them without the store. `false` means a released token.
+export function createTokenClaims(store: KeyValue): ClaimToken {
+  // Remembers used tokens, to refuse them without the store.
   const used = boundedMap<string, boolean>(20_000);
-  return {
-    async claim(id) {
-      if (used.get(id) === true) return false;
-      used.set(id, true);
-      try {
-        return await claimOnce(store, keyOf(id), claimMs);
-      } catch (error) {
-        // The store may or may not contain the claim, so the next request asks the store.
-        used.set(id, false);
-        throw error;
-      }
-    },
-    async release(id) {
-      await store.commit({ mutations: [{ kind: "delete", key: keyOf(id) }] });
+  return async (id) => {
+    if (used.get(id) === true) return null;
+    used.set(id, true);
+    try {
+      const claim = await claimKey(store, ["captcha", id], claimMs);
+      return claim && {
+        async revoke() {
+          await claim.revoke();
+          used.set(id, false);
+        },
+      };
+    } catch (error) {
+      // The store may or may not contain the claim, so the next request asks the store.
       used.set(id, false);
-    },
+      throw error;
+    }
   };
 }
 
 /** How long a claim is kept, in milliseconds. Providers refuse older tokens themselves. */
 const claimMs = 300_000;
-
-function keyOf(id: string): readonly string[] {
-  return ["captcha", id];
-}

@@ -1,10 +1,5 @@
-import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import {
-  createSiteVerifier,
-  siteVerifyOptionDescriptions,
-  type SiteVerifyOptions,
-} from "./siteverify_protocol.ts";
+import { createSiteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Creates a verifier for hCaptcha, whose tokens have no actions. Throws a plain Error for an
@@ -22,19 +17,15 @@ import {
  * ```
  */
 export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
-  const read = group(siteVerifyOptionDescriptions).required().read(options, {
-    subject: "Cannot start",
-    path: "hcaptcha",
-  });
   return createSiteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
     // Without the site key, hCaptcha would accept tokens of other sites of the same account.
-    extraFields: () => ({ sitekey: read.siteKey }),
+    extraFields: () => ({ sitekey: options.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,
     hasActions: false,
     testKeys: /^(0x0{40}|[123]0000000-ffff-ffff-ffff-00000000000[123])$/,
     minScore: null,
-  }, read);
+  }, options);
 }

@@ -36,7 +36,7 @@ export const recaptchaOptionDescriptions = {
  * ```
  */
 export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
-  const { minScore, ...others } = group(recaptchaOptionDescriptions).required().read(options, {
+  const { minScore, ...siteOptions } = group(recaptchaOptionDescriptions).required().read(options, {
     subject: "Cannot start",
     path: "recaptcha",
   });
@@ -50,5 +50,5 @@ export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
     testKeys:
       /^(6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI|6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe)$/,
     minScore: minScore ?? null,
-  }, others);
+  }, siteOptions);
 }

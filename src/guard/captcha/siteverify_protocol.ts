@@ -1,4 +1,4 @@
-import { type Described, listOf } from "../../options/option.ts";
+import { type Described, group, listOf } from "../../options/option.ts";
 import { callback, testedValue, textLike } from "../../options/option_kinds.ts";
 import { parseJsonObject } from "../../protocol/json_object.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
@@ -55,13 +55,18 @@ export interface CaptchaVendor {
   readonly minScore: number | null;
 }
 
-/** Creates a verifier that sends the vendor a form. `success: true` accepts the token. */
+/**
+ * Creates a verifier that sends the vendor a form. `success: true` accepts the token. Throws a plain
+ * Error for an invalid option.
+ */
 export function createSiteVerifier(
   vendor: CaptchaVendor,
   options: SiteVerifyOptions,
 ): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
-  const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = options;
+  const place = { subject: "Cannot start", path: provider };
+  const read = group(siteVerifyOptionDescriptions).required().read(options, place);
+  const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = read;
   const rules = { hostnames, minScore: vendor.minScore };
 
   async function send(question: CaptchaQuestion): Promise<CaptchaAnswer> {
@@ -69,7 +74,7 @@ export function createSiteVerifier(
     const body = new URLSearchParams({ secret, response: token });
     if (remoteIp !== undefined) body.set("remoteip", remoteIp);
     for (const [name, value] of Object.entries(vendor.extraFields(question))) body.set(name, value);
-    const post = options.fetch ?? fetch;
+    const post = read.fetch ?? fetch;
     try {
       const reply = await post(endpoint, {
         method: "POST",

@@ -1,10 +1,5 @@
-import { group } from "../../options/option.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
-import {
-  createSiteVerifier,
-  siteVerifyOptionDescriptions,
-  type SiteVerifyOptions,
-} from "./siteverify_protocol.ts";
+import { createSiteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
  * Creates a verifier for Cloudflare Turnstile. Throws a plain Error for an invalid key.
@@ -21,10 +16,6 @@ import {
  * ```
  */
 export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
-  const read = group(siteVerifyOptionDescriptions).required().read(options, {
-    subject: "Cannot start",
-    path: "turnstile",
-  });
   return createSiteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
@@ -35,5 +26,5 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
     hasActions: true,
     testKeys: /^[123]x0{20,}[A-F]{2}$/,
     minScore: null,
-  }, read);
+  }, options);
 }

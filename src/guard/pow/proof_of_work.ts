@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { powAlgorithm, powHeaders } from "../../protocol/pow_protocol.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
-import { claimRevocably } from "../../kv/claim_once.ts";
+import { claimKey } from "../../kv/claim_key.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
@@ -83,7 +83,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution is not marked as used, so the client can send it again.
-    const claim = await claimRevocably(store, ["pow", id], claimUntilMs - clock.now());
+    const claim = await claimKey(store, ["pow", id], claimUntilMs - clock.now());
     if (claim === null) {
       remember(clock.elapsedMs() + replayMemoryMs);
       return "replayed";

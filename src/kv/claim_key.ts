@@ -1,33 +1,22 @@
 import type { KeyValue, KeyValueKey } from "./key_value.ts";
 
-/**
- * Claims a key by storing it in the key-value store for some time. Returns false if the key was
- * already stored. Of all callers in all processes, only one gets true. Rejects with a `StoreError`
- * if the store does not respond. In this case, the key is not claimed, and the caller may try
- * again.
- */
-export async function claimOnce(
-  store: KeyValue,
-  key: KeyValueKey,
-  expireInMs: number,
-): Promise<boolean> {
-  return await claimRevocably(store, key, expireInMs) !== null;
-}
-
 /** The claim of a key. The claim can be revoked if the work was not done. */
-export interface RevocableClaim {
+export interface KeyClaim {
   /** Frees the key. Rejects with a `StoreError` if the store does not respond. */
   revoke(): Promise<void>;
 }
 
 /**
- * Claims a key like {@link claimOnce}. Returns the claim, or null if the key was already stored.
+ * Claims a key by storing it in the key-value store for some time. Returns the claim, or null if
+ * the key was already stored. Of all callers in all processes, only one gets the claim. Rejects with
+ * a `StoreError` if the store does not respond. In this case, the key is not claimed, and the caller
+ * may try again.
  */
-export async function claimRevocably(
+export async function claimKey(
   store: KeyValue,
   key: KeyValueKey,
   expireInMs: number,
-): Promise<RevocableClaim | null> {
+): Promise<KeyClaim | null> {
   const result = await store.commit({
     checks: [{ key, versionstamp: null }],
     mutations: [{ kind: "set", key, value: true, expireInMs, isReserved: true }],

@@ -1,0 +1,6 @@
+import { claimKey } from "../../src/kv/claim_key.ts";
+
+/** Claims a key, and returns whether it was free. */
+export async function claimOnce(...given: Parameters<typeof claimKey>): Promise<boolean> {
+  return await claimKey(...given) !== null;
+}
