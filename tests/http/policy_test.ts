@@ -287,6 +287,13 @@ const faults: readonly (readonly [string, object, string])[] = [
     { delete: onTeam },
     'auth.delete, policy "on the team": it is about "teams", not about "tasks"',
   ],
+  ...(["some", "none", "every"] as const).map((quantifier) =>
+    [
+      `a missing rule in ${quantifier}`,
+      { delete: policy(tasks, "author", () => ofTasks.team[quantifier](undefined as never)) },
+      `policy "author": team.${quantifier}() got undefined, not a rule`,
+    ] as const
+  ),
   [
     "an answer that is no filter",
     { delete: policy(tasks, "author", () => true as unknown as Rule) },

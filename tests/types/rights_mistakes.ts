@@ -54,6 +54,11 @@ export const rightsMistakes: readonly (readonly [name: string, code: string])[] 
   ],
   ["a misspelt relation", `policy(tasks, "team", () => ofTasks.«taem»«team».some());`],
   [
+    "a rule that may be missing in a quantifier",
+    `const ruleFor = (user: User) => user.id === "" ? undefined : eq(members.userId, user.id);
+    policy(teams, "team", (user: User) => ofTeams.members.some(ruleFor(user)«»«!»));`,
+  ],
+  [
     "a misspelt quantifier",
     `policy(teams, "team", () => ofTeams.members.«any»«some»());`,
   ],

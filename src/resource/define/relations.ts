@@ -3,7 +3,8 @@ import type { RelationQuantifier } from "../../filter/syntax/filter_syntax.ts";
 import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
-import type { Draft, Rule } from "../../filter/rule.ts";
+import { type Draft, isRule, type Rule } from "../../filter/rule.ts";
+import { showValue } from "../../problem/show_value.ts";
 import { RuleFault } from "../../filter/rule_fault.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -14,9 +15,9 @@ import { requireTableInfo } from "./resource_definition.ts";
 /** A declared relation, along which rules can test related rows. */
 export interface RelationTo<Of, Target> {
   /** Returns the rule for the rows that have at least one matching related row. Default: any row. */
-  some(rule?: Rule<Target>): Draft<Of>;
+  some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /** Returns the rule for the rows that have no matching related row. Default: no related row. */
-  none(rule?: Rule<Target>): Draft<Of>;
+  none(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /**
    * Returns the rule for the rows whose related rows all match, or that have no related rows. A
    * related row for which the rule is unknown because of NULL does not match.
@@ -66,9 +67,14 @@ export function relations<
 ): { readonly [K in keyof R]: R[K] & RelationTo<Of, NameOf<R[K]["resource"]>> } {
   const owner = requireTableInfo(table);
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
-    const quantify = (quantifier: RelationQuantifier) => (rule: Rule = all()): Draft => ({
+    const quantify = (quantifier: RelationQuantifier) => (...given: readonly [Rule?]): Draft => ({
       kind: "draft",
       toFilter(context, resolve) {
+        // Only an absent argument means any row: a missing rule must not grant access.
+        const [rule] = given.length === 0 ? [all()] : given;
+        if (!isRule(rule)) {
+          throw new RuleFault(`${name}.${quantifier}() got ${showValue(rule)}, not a rule`);
+        }
         const { relation, target } = follow(name, options, owner, context);
         return quantified(quantifier, [relation], resolve(rule, target));
       },
