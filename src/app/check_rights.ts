@@ -81,8 +81,9 @@ export async function checkRights<Name extends string>(
       const expected = wordsOf(row.rights[name] ?? "");
       for (const operation of operations) {
         cells++;
-        const outcome = await tryOperation(operation, row, trialsOf(app, user, row));
-        const difference = differenceOf(outcome, expected.includes(operation));
+        const isExpected = expected.includes(operation);
+        const trials = trialsOf(app, user, row);
+        const difference = await differenceOf(operation, row, trials, isExpected);
         if (difference !== null) differences.push(`  ${name}: ${operation} ${difference}`);
       }
     }
@@ -142,36 +143,25 @@ function trialsOf(app: CallsFromCode<unknown>, user: User | null, row: CheckedRo
   return api[rowTrials](row.resource);
 }
 
-/** An operation that is permitted or denied, or that failed for another reason. */
-interface Outcome {
-  readonly kind: "permitted" | "denied" | "failed";
-  readonly reason: string;
-}
-
-const permitted: Outcome = { kind: "permitted", reason: "" };
-
-function differenceOf({ kind, reason }: Outcome, isExpected: boolean): string | null {
-  if (kind === "failed") return `could not be tried: ${reason}`;
-  if (isExpected === (kind === "permitted")) return null;
-  return isExpected ? `is denied, but expected (${reason})` : "is permitted, but not expected";
-}
-
-async function tryOperation(
+/** Returns how the right to an operation differs from the expected right, or null. */
+async function differenceOf(
   operation: string,
   row: CheckedRow,
   trials: RowTrials,
-): Promise<Outcome> {
+  isExpected: boolean,
+): Promise<string | null> {
+  let denial: string | null;
   try {
-    const reason = await run(operation, row, trials);
-    return reason === null ? permitted : { kind: "denied", reason };
+    denial = await run(operation, row, trials);
   } catch (error) {
-    if (!(error instanceof Problem)) return { kind: "failed", reason: String(error) };
-    const reason = `${error.status} ${error.message}`;
-    if ([401, 403, 404, 405].includes(error.status)) return { kind: "denied", reason };
+    const status = error instanceof Problem ? error.status : null;
+    denial = error instanceof Problem ? `${status} ${error.message}` : String(error);
     // The service checks the right to delete a row before the database or a hook refuses it.
-    const isKept = operation === "delete" && error.status === 409;
-    return isKept ? permitted : { kind: "failed", reason };
+    if (operation === "delete" && status === 409) denial = null;
+    else if (![401, 403, 404, 405].includes(status ?? 500)) return `could not be tried: ${denial}`;
   }
+  if (isExpected === (denial === null)) return null;
+  return isExpected ? `is denied, but expected (${denial})` : "is permitted, but not expected";
 }
 
 /** The options of writes, for resources that require `If-Match`. */
