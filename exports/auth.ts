@@ -11,6 +11,7 @@ export type {
   Router,
   SecurityScheme,
 } from "../src/auth/authenticator.ts";
+export type { ActAsIdentity, ByDatabaseOptions } from "../src/auth/act_as.ts";
 export type { Policy, PolicyOptions } from "../src/auth/policy.ts";
 export { passwordAuth } from "../src/identity/accounts/password_auth.ts";
 export { type NewUserRow, type UserRow, usersTable } from "../src/identity/accounts/users_table.ts";

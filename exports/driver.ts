@@ -5,6 +5,7 @@
  */
 export type {
   Connection,
+  DatabaseIdentity,
   Driver,
   DriverThreads,
   PoolUsage,

@@ -1,5 +1,5 @@
 import type { FilterContext } from "../filter/resolve_filter.ts";
-import { isRule, type Rule } from "../filter/rule.ts";
+import { draft, isRule, type Rule } from "../filter/rule.ts";
 import { notFilter, RuleFault } from "../filter/rule_fault.ts";
 import { showValue } from "../problem/show_value.ts";
 import { Problem } from "../problem/problem.ts";
@@ -74,9 +74,8 @@ export function policy<U extends User = User, Of = AnyTable>(
   }
   const owner = typeof table === "string" || isTableInfo(table) ? table : tableInfoOf(table);
   const named = ({ message }: Error) => `policy "${name}": ${message}`;
-  const describe = (user: U): Rule<Of> => ({
-    kind: "draft",
-    toFilter(context, resolve) {
+  const describe = (user: U): Rule<Of> =>
+    draft((context, resolve) => {
       try {
         requireTable(context, owner);
         return resolve(requireRule(rows(user)), context);
@@ -84,8 +83,7 @@ export function policy<U extends User = User, Of = AnyTable>(
         if (cause instanceof Problem) throw new Problem(cause.slug, named(cause), cause);
         throw cause instanceof RuleFault ? new RuleFault(named(cause), { cause }) : cause;
       }
-    },
-  });
+    });
   // The cast is safe: without the option, a policy is tried with a user that has only an id.
   const sampleUsers = samples ?? [{ id: "sample" } as U];
   return Object.assign(describe, {

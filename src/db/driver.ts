@@ -33,7 +33,9 @@ export interface Connection {
 
 /** In whose name statements run: a role of the database, and settings that its policies read. */
 export interface DatabaseIdentity {
+  /** The name of the role. */
   readonly role: string;
+  /** The values of the settings, by their names, such as `request.jwt.claims`. */
   readonly settings: Readonly<Record<string, string>>;
   /** True if the role is that of the service itself, in place of the login role. */
   readonly isSystem?: boolean;

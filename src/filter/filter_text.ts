@@ -6,7 +6,7 @@ import { RuleFault } from "./rule_fault.ts";
  */
 export const placeholder = "\ufdd0";
 
-/** Marks the results of `rsql`. */
+/** Marks the results of `rsql`. JSON has no symbols, so a value of a user is no template. */
 export const templateMark: unique symbol = Symbol("template");
 
 /**
@@ -20,8 +20,6 @@ export interface FilterText {
   readonly text: string;
   /** The values of the placeholders, by index. */
   readonly values: readonly unknown[];
-  /** True for a result of `rsql`. JSON has no symbols, so a value of a user is no template. */
-  readonly [templateMark]: true;
 }
 
 /**
@@ -45,5 +43,6 @@ export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[
     (before, part, index) => `${before}${placeholder}${index}${placeholder}${part}`,
     first,
   );
-  return { kind: "text", text, values, [templateMark]: true };
+  const template = { kind: "text", text, values, [templateMark]: true } as const;
+  return template;
 }

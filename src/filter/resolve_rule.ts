@@ -2,7 +2,7 @@ import type { FilterText } from "./filter_text.ts";
 import { type Filter, missingRows } from "./filter.ts";
 import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
 import { createPlaceholderResolver } from "./resolve_placeholders.ts";
-import { isResolved, type Rule } from "./rule.ts";
+import { isResolved, type ResolvableDraft, type Rule } from "./rule.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { FilterSyntax } from "./syntax/filter_syntax.ts";
 import { parseTemplate } from "./template_syntax.ts";
@@ -23,7 +23,8 @@ export function resolveRule(
   const resolve = (inner: Rule, there: FilterContext) =>
     resolveRule(inner, there, filters, onTemplate);
   if (isResolved(rule)) return rule;
-  if (rule.kind === "draft") return rule.toFilter(context, resolve);
+  // The cast is safe: only `draft` creates drafts.
+  if (rule.kind === "draft") return (rule as ResolvableDraft).toFilter(context, resolve);
   return resolveTemplate(rule, context, filters, { resolve, onTemplate }) ?? missingRows;
 }
 

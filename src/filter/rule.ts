@@ -13,10 +13,19 @@ export type Rule<Of = AnyTable> = Filter<Of> | FilterText | Draft<Of>;
 export interface Draft<Of = AnyTable> {
   /** Distinguishes a draft from a filter. */
   readonly kind: "draft";
-  /** Returns the filter. `resolve` resolves another rule in a context. */
-  readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
   /** Exists only for the type checker of TypeScript. */
   readonly tableName?: Of;
+}
+
+/** A draft with its function. All drafts are created by this package, and have the function. */
+export interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
+  /** Returns the filter. `resolve` resolves another rule in a context. */
+  readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
+}
+
+/** Returns the draft with a function. */
+export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
+  return { kind: "draft", toFilter };
 }
 
 /** Resolves a rule to a filter of the table of a context. */
@@ -53,6 +62,7 @@ export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
  * ```
  */
 export function andRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+/** Returns the rule for the rows that pass every one of the rules, of any form. */
 export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
 export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
   return combined(rules, and);
@@ -63,6 +73,7 @@ export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>
  * passes. Without rules, no row passes.
  */
 export function orRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
+/** Returns the rule for the rows that pass any of the rules, of any form. */
 export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
 export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
   return combined(rules, or);
@@ -82,6 +93,7 @@ export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> 
  * ```
  */
 export function notRule<Of = AnyTable>(rule: Filter<Of>): Filter<Of>;
+/** Returns the rule for the rows that do not pass a rule of any form. */
 export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of>;
 export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
   return combined([rule], (...[filter]) => not(filter!));
@@ -105,8 +117,5 @@ function combined<Of>(
 ): Rule<Of> {
   // The cast is safe: a combination of filters of one table is a filter of this table.
   if (rules.every(isResolved)) return combine(...rules) as Filter<Of>;
-  return {
-    kind: "draft",
-    toFilter: (context, resolve) => combine(...rules.map((rule) => resolve(rule, context))),
-  };
+  return draft((context, resolve) => combine(...rules.map((rule) => resolve(rule, context))));
 }

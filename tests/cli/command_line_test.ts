@@ -345,7 +345,6 @@ Deno.test("help and version open nothing and end at once", async () => {
     "--write",
     "--config",
     "--workers",
-    "--balancer",
   ];
   for (const word of [...options, " sqlite:", "node-sqlite:", "postgres:", "pglite:"]) {
     assertStringIncludes(help.stdout, word);

@@ -3,7 +3,7 @@ import type { RelationQuantifier } from "../../filter/syntax/filter_syntax.ts";
 import type { FilterableRelation, FilterContext } from "../../filter/resolve_filter.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
-import { type Draft, isRule, type Rule } from "../../filter/rule.ts";
+import { type Draft, draft, isRule, type Rule } from "../../filter/rule.ts";
 import { showValue } from "../../problem/show_value.ts";
 import { RuleFault } from "../../filter/rule_fault.ts";
 import type { Relation } from "../../schema/relation.ts";
@@ -67,9 +67,8 @@ export function relations<
 ): { readonly [K in keyof R]: R[K] & RelationTo<Of, NameOf<R[K]["resource"]>> } {
   const owner = requireTableInfo(table);
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
-    const quantify = (quantifier: RelationQuantifier) => (...given: readonly [Rule?]): Draft => ({
-      kind: "draft",
-      toFilter(context, resolve) {
+    const quantify = (quantifier: RelationQuantifier) => (...given: readonly [Rule?]): Draft =>
+      draft((context, resolve) => {
         // Only an absent argument means any row: a missing rule must not grant access.
         const [rule] = given.length === 0 ? [all()] : given;
         if (!isRule(rule)) {
@@ -77,8 +76,7 @@ export function relations<
         }
         const { relation, target } = follow(name, options, owner, context);
         return quantified(quantifier, [relation], resolve(rule, target));
-      },
-    });
+      });
     // The methods are not enumerable, because the option `relations` lists its known members.
     const methods = (["some", "none", "every"] as const).map((one) => [one, {
       value: quantify(one),
