@@ -4,6 +4,7 @@ import { parseFilter } from "../../../src/filter/syntax/parse_filter.ts";
 import { printFilter, printSyntax } from "../../../src/filter/syntax/print_filter.ts";
 import { type Case, engineOf, failure, type Outcome, type Stand } from "./cases.ts";
 import { type Dice, diceOf } from "./dice.ts";
+import { draft } from "../../../src/filter/rule.ts";
 import { rsqlOf, ruleOf } from "./filter_rule.ts";
 import { textOf } from "./filter_text.ts";
 import { includedBySql, inclusionOf, passing } from "./found.ts";
@@ -73,13 +74,10 @@ export async function answered(stand: Stand, case_: Case): Promise<Outcome> {
 
 /** The rule again, as the text of the filter that it means. */
 function printed(rule: Rule): Rule {
-  return {
-    kind: "draft",
-    toFilter(context, resolve) {
-      const text = printFilter(resolve(rule, context));
-      return text === "none" ? none() : text === "" ? all() : resolve(rsqlOf([text]), context);
-    },
-  };
+  return draft((context, resolve) => {
+    const text = printFilter(resolve(rule, context));
+    return text === "none" ? none() : text === "" ? all() : resolve(rsqlOf([text]), context);
+  });
 }
 
 function mayBeForbidden({ reader, table, scope }: Case): boolean {
