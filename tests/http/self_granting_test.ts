@@ -131,6 +131,9 @@ const writes: readonly (readonly [name: string, user: string, request: string, u
       items: [{ ...member(2, 3, "zoe"), note: "x" }],
     }, 200],
     ["it promotes another member", "zoe", "PATCH members/4", { role: "admin" }, 200],
+    ["a batch keeps the role of the only admin", "zoe", "PATCH members/batch", {
+      ...{ filter: "teamId==3;userId!=ann", patch: { role: "admin" } },
+    }, 200],
     ["a folder that is its own parent", "eve", "POST folders", {
       ...{ id: 1, parentId: 1, ownerId: "eve" },
     }, 403],

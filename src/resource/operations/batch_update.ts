@@ -1,5 +1,6 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter } from "../../filter/filter.ts";
+import { reachesTable } from "../../filter/related_terms.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
@@ -41,7 +42,10 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        columns: columnsToUpdate(resource),
+        // A scope that leads back to the table must know which values change.
+        columns: reachesTable(grant.rows, resource.table)
+          ? resource.stored
+          : columnsToUpdate(resource),
         limit: resource.batch.update,
       },
       values,
