@@ -86,7 +86,6 @@ export interface BillingOperations {
   reportUsage(request: UsageRequest): Promise<void>;
 }
 
-/** Creates the operations without calling the provider. */
 export function createBillingOperations(options: BillingOperationsOptions): BillingOperations {
   const { provider, random } = options;
   return {

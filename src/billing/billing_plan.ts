@@ -28,7 +28,6 @@ function shortText() {
   );
 }
 
-/** The description of the option `plans`. */
 export const plansOptionDescription = listOf(
   "plans, { key, priceId, … }",
   group(
@@ -78,7 +77,6 @@ export class BillingPlans {
   }
 }
 
-/** A plan that was bought, and the paid price that belongs to the plan. */
 export interface PaidPlan {
   readonly plan: BillingPlan;
   readonly line: PaidPrice;

@@ -32,7 +32,6 @@ export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
   #keys: readonly Uint8Array[] | null = null;
 
-  /** Creates the codes object without calling the store. */
   constructor(options: CheckoutCodesOptions) {
     this.#options = options;
   }

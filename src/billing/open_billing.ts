@@ -69,7 +69,6 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly runtime?: Runtime | undefined;
 }
 
-/** The descriptions of the options of {@link openBilling}. */
 export const billingOptionDescriptions = group(
   {
     provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),

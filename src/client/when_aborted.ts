@@ -1,4 +1,3 @@
-/** Returns a promise that resolves once the signal is aborted. */
 export function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -34,7 +34,6 @@ export interface AbuseProtectionOptions {
   readonly trustProxy?: number | undefined;
 }
 
-/** The descriptions of the options of abuse protection. */
 export const abuseProtectionOptionDescriptions = group(
   {
     budget: budgetOptionDescriptions,
@@ -44,7 +43,6 @@ export const abuseProtectionOptionDescriptions = group(
   } satisfies Described<AbuseProtectionOptions>,
 ).default({});
 
-/** The options of abuse protection with their defaults. */
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
   /** Returns the options of proof of work, which a resource may require even without `pow`. */

@@ -17,7 +17,6 @@ export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 /** The default budget of a client address for account routes, against guessing of passwords. */
 export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
-/** The description of the proof-of-work gate of an account route. */
 export const accountPowOptionDescription = either(
   flag(),
   group(

@@ -22,7 +22,6 @@ import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/request_proof_of_work.ts";
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
-/** The options that all admissions of an app share. */
 export interface AdmissionOptions extends RequestProofOfWorkOptions {
   /** The CAPTCHA challenges, or null if no provider is configured. */
   readonly captcha: CaptchaChallenges | null;

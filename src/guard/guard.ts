@@ -29,7 +29,6 @@ import type { GuardedRequest } from "./guarded_request.ts";
 
 /** The guard of an app. It protects the app's operations against abuse. */
 export interface Guard {
-  /** Returns the protection of each protected operation of a resource. */
   protect(
     options: ProtectionOptions,
     target: ProtectedResource,
@@ -42,7 +41,6 @@ export interface Guard {
   ): OperationProtection | null;
   /** Returns the protection of an account route. The client's address pays the cost. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
-  /** Creates the admission of one request to an account route. */
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns each client's limit on the bytes of stored responses, which expire after `ttlMs`. */
@@ -53,7 +51,6 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** The options of the guard of an app. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
   /** The key-value store, which is opened when the first record is stored. */

@@ -12,7 +12,6 @@ import {
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
-/** The limits and gates that protect one operation. */
 export interface OperationProtection {
   /** The rate limit, which all operations of the resource share. */
   readonly rateLimit: RateLimiter | null;
@@ -30,7 +29,6 @@ export interface PowGate {
   readonly trust: Trust | undefined;
 }
 
-/** The resource whose operations are protected. */
 export interface ProtectedResource {
   /** Beginning of error messages: `Cannot serve "notes"`. */
   readonly subject: string;

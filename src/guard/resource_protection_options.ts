@@ -71,7 +71,6 @@ const operations = listOf(
   oneOf<GuardedKind>("read", "create", "update", "delete"),
 );
 
-/** The description of the proof-of-work gate of a resource or procedure. */
 export const powGateOptionDescription = either(
   flag(),
   group(
@@ -83,7 +82,6 @@ export const powGateOptionDescription = either(
   ),
 );
 
-/** The descriptions of the protection options of a resource. */
 export const protectionOptionDescriptions = {
   rateLimit: group(
     {

@@ -29,7 +29,6 @@ export interface IdempotentRequest {
   readonly path: string;
   /** The raw query of the request, without the question mark. */
   readonly query: string;
-  /** The value of the If-Match header, or null if the request has none. */
   readonly ifMatch: string | null;
   /** Identifies the set of readable fields. Empty if the set does not depend on the user. */
   readonly fields: string;
@@ -37,14 +36,12 @@ export interface IdempotentRequest {
   readonly body: Uint8Array;
 }
 
-/** The result of executing a request that has an idempotency key. */
 export interface RequestOutcome {
   readonly reply: Reply;
   /** True if the transaction of the write has already stored the reply. */
   readonly isStored: boolean;
 }
 
-/** The context of requests with an idempotency key. */
 export interface IdempotencyContext
   extends AnswerStorageLimits, Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;

@@ -18,11 +18,9 @@ const members = {
   ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).default(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 
-/** Describes the options of idempotency. */
 export const idempotencyOptionRules = either(
   off(),
   group(members),
 ).default({});
 
-/** The options of idempotency with their defaults. */
 export type ResolvedIdempotencyOptions = OptionValues<typeof members>;

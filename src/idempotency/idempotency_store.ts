@@ -54,7 +54,6 @@ export interface StoredAnswer {
   readonly body: string | null;
 }
 
-/** A response to store, with the time for which it is kept. */
 export interface StoredResponse {
   readonly answer: StoredAnswer;
   readonly keepMs: number;

@@ -26,7 +26,6 @@ import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { transact } from "../db/transact.ts";
 
-/** The options of the idempotency store in a table of the database. */
 export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
   readonly driver: Driver;
   readonly ttlMs: number;

@@ -63,7 +63,6 @@ const session = (status: number) => ({
   },
 });
 
-/** The descriptions of the routes of accounts. */
 export const accountRouteDescriptions = {
   me: {
     id: "getCurrentUser",

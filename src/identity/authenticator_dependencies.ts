@@ -9,7 +9,6 @@ export interface AuthenticatorDependencies {
   /** The key-value store, which is opened only when something must be stored. */
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
-  /** The database of the app. */
   readonly db: Database;
   /** The number of proxies in front of the service. */
   readonly trustedProxies: number;

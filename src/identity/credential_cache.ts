@@ -10,7 +10,6 @@ export interface CredentialState {
   readonly expiresAt: number;
 }
 
-/** The dependencies and settings of {@link CredentialCache}. */
 export interface CredentialCacheOptions {
   readonly clock: Clock;
   /** How long a credential is trusted after it was read, in milliseconds. */

@@ -41,7 +41,6 @@ export interface ListenOptions {
   readonly drainMs?: number | undefined;
 }
 
-/** The descriptions of the options of a listener. */
 export const listenOptionDescriptions = {
   port: whole({ from: 0, to: 65_535 }).default(8000),
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).default("127.0.0.1"),
@@ -52,7 +51,6 @@ export const listenOptionDescriptions = {
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
 
-/** The options of a listener, with their defaults. */
 export type ResolvedListenOptions = OptionValues<typeof listenOptionDescriptions>;
 
 /** A running listener. */

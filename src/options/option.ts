@@ -104,7 +104,6 @@ export class Option<T> {
   }
 }
 
-/** A description for each option of the type `Options`. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
     Name extends keyof Options

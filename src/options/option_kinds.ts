@@ -43,7 +43,6 @@ export function number(
   });
 }
 
-/** Describes a boolean. */
 export function flag(): Option<boolean | undefined> {
   return new Option({
     takes: "true or false",
@@ -53,7 +52,6 @@ export function flag(): Option<boolean | undefined> {
   });
 }
 
-/** Describes an option that is one of these strings. */
 export function oneOf<const Name extends string>(
   ...names: readonly Name[]
 ): Option<Name | undefined> {

@@ -16,13 +16,11 @@ export interface RouteDescription {
   /** The responses that are not problems, by status. Null for a response without a body. */
   readonly answers: Readonly<Record<number, AnswerDescription | null>>;
   readonly problems: readonly ProblemSlug[];
-  /** True if the route requires an authenticated user. */
   readonly needsUser: boolean;
   /** The descriptions of the path parameters, by parameter name. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** The description of a response. */
 export interface AnswerDescription {
   /** The content type of the response. Default: `application/json`. */
   readonly type?: string;
@@ -39,7 +37,6 @@ export function withRouteDescription<Handler extends object>(
   return Object.defineProperty(handler, descriptionKey, { value: description });
 }
 
-/** Returns the description of a handler's route, or undefined if the handler has none. */
 export function routeDescriptionOf(handler: object): RouteDescription | undefined {
   // The cast is safe: only `withRouteDescription` sets this key, which is not exported.
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;

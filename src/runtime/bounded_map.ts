@@ -95,7 +95,6 @@ export class TextMemo<Value> {
     this.#known = boundedMap(capacity, bound);
   }
 
-  /** Returns the stored value for a string, or undefined. */
   get(text: string): Value | undefined {
     return this.#known.get(text);
   }

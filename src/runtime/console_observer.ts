@@ -19,7 +19,6 @@ export interface ConsoleObserverOptions {
   readonly worker?: number | undefined;
 }
 
-/** Describes the options of the console observer. */
 export const consoleObserverOptionDescriptions = group(
   {
     format: oneOf("text", "json"),

@@ -6,7 +6,6 @@ const freeParts = 1_024;
 /** The required average size of all further parts, in bytes. Receiving a part takes time. */
 const bytesOfPart = 64;
 
-/** The options of {@link readBytes}. */
 export interface ReadBytesOptions {
   /** The maximum number of bytes. */
   readonly limit: number;

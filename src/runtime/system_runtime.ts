@@ -12,7 +12,6 @@ export function systemRuntime(observe: Observer): Runtime {
   };
 }
 
-/** The clock of the system, for runtimes outside tests. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsedMs: () => performance.now(),

@@ -45,19 +45,16 @@ export interface ReferenceOptions {
 
 const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
 
-/** Describes the options of a foreign key. */
 export const referenceOptionDescriptions = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
 
-/** Returns the `ON DELETE` and `ON UPDATE` actions from the options of a foreign key. */
 export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
   const { onDelete = null, onUpdate = null } = referenceOptionDescriptions.read(options, place);
   return { onDelete, onUpdate };
 }
 
-/** Describes the options of a text column. */
 export const textColumnOptionDescriptions = group(
   {
     enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
@@ -97,7 +94,6 @@ function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {
   return { min: each, max: each };
 }
 
-/** Returns the beginning of an error message about a column declaration. */
 export function declarationErrorPrefix(kind: ColumnKind): string {
   return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
 }

@@ -24,7 +24,6 @@ export function hashOf(parts: readonly string[]): string {
 /** Maximum bytes of a name. Postgres truncates longer names, so two could become equal. */
 export const maxNameBytes = 63;
 
-/** Returns the length of a name in bytes. */
 export function nameBytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

@@ -39,7 +39,6 @@ export function parseShallowJson(text: string): unknown {
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
-/** The limits that {@link exceededJsonLimit} checks for a JSON string. */
 export interface JsonLimits {
   /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;

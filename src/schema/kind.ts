@@ -47,7 +47,6 @@ export interface ValueRules {
   readonly exactCase: boolean;
 }
 
-/** The rules of a column that accepts every value of its kind. */
 export const unrestrictedRules: ValueRules = Object.freeze({
   enumValues: null,
   precision: null,

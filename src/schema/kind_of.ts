@@ -22,7 +22,6 @@ const booleanKind: Kind = {
   ordered: false,
 };
 
-/** The column kinds by name. */
 export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,
   integer: withLimits(integerKind),

@@ -1,8 +1,6 @@
 /** A foreign key with its two tables, from which the name of a relation is derived. */
 export interface ForeignKeyNames {
-  /** The names of the referencing columns. */
   readonly columns: readonly string[];
-  /** The names of the referenced columns. */
   readonly references: readonly string[];
   /** The name of the table that contains the foreign key. */
   readonly from: string;

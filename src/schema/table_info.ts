@@ -179,7 +179,6 @@ export interface ForeignKey extends ForeignKeyActions {
   readonly references: readonly string[];
 }
 
-/** Returns true if a foreign key references the table. */
 export function refersTo(
   key: Pick<ForeignKey, "schema" | "table">,
   table: Pick<TableInfo, "schema" | "name">,
@@ -262,7 +261,6 @@ export interface TableInfoOptions
   readonly distinct?: boolean;
 }
 
-/** Creates the description of a table from its columns and constraints. */
 export function createTableInfo(declared: TableInfoOptions): TableInfo {
   const { name, schema, columns, own, readOnly = false, distinct = true } = declared;
   const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);

@@ -66,7 +66,6 @@ export type ServedRow<Row> =
   & { [Key in keyof Row]: ServedValue<Row[Key]> }
   & unknown;
 
-/** Returns the description of a table, or of the table of a column. */
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
@@ -93,7 +92,6 @@ export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): tab
   return "byName" in table && table.byName instanceof Map;
 }
 
-/** Returns true if a value is a column of a declared table. */
 export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }

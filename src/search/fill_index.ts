@@ -5,7 +5,6 @@ import type { ReadPlan } from "../plan/plan.ts";
 import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { readSearchedRows } from "./search_index.ts";
 
-/** Options of {@link fillIndex}. */
 export interface FillOptions {
   /** Aborting this signal stops the filling after the current page. */
   readonly signal?: AbortSignal;
@@ -13,7 +12,6 @@ export interface FillOptions {
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
-/** The progress of filling an index. */
 export interface FillProgress {
   readonly done: number;
   readonly total: number;

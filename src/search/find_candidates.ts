@@ -12,7 +12,6 @@ import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 
-/** The rows that a search may read from the database. */
 export interface SearchedReads {
   /** The filter for the rows that the user may read. The plan's condition includes it. */
   readonly scope: Filter;

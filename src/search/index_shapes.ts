@@ -2,7 +2,6 @@ import type { Driver } from "../db/driver.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 
-/** The name, the format and the creation statements of an index. */
 export interface IndexCreation {
   readonly name: string;
   readonly shape: string;
@@ -41,7 +40,6 @@ export async function prepareIndexTables(
   });
 }
 
-/** Records that all rows of an index were indexed. */
 export async function markFilled(name: string, driver: Driver): Promise<void> {
   const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
   await driver.query(toStatement(note, driver.dialect.placeholder));

@@ -98,7 +98,6 @@ export function toSearchedRow(row: Row, { table, fields, undeleted }: SearchInde
   return { key: keyOf(row, table), texts };
 }
 
-/** Returns the strings to index from a row. */
 export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }

@@ -10,7 +10,6 @@ import { OpenIndex } from "./open_index.ts";
 import type { SearchAdapter } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Options for indexing the rows of a table. */
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
@@ -36,7 +35,6 @@ export interface ReindexOptions {
   readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 
-/** The search indexes of an app. */
 export class SearchIndexes {
   /** The search engine's adapter, or null if the app configures none. */
   readonly adapter: SearchAdapter | null;

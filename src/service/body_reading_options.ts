@@ -10,7 +10,6 @@ import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
-/** The dependencies for reading bodies of routes that belong to no resource. */
 export interface BodyReadingOptions {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;

@@ -17,11 +17,9 @@ export function readBundledFile(base64: string): BundledFile {
   return { gzip, tag: `W/"${hash.slice(0, 22)}"` };
 }
 
-/** The headers of the response with a bundled file. */
 export interface BundledFileHeaders {
   /** The media type of the file. The charset is added. */
   readonly type: string;
-  /** The caches that may store the file. */
   readonly cache: "public" | "private";
 }
 

@@ -23,7 +23,6 @@ const members = {
   maxAge: whole({ from: 0 }).default(600),
 } satisfies Described<CorsOptions>;
 
-/** The description of the option `cors`. */
 export const corsOptionDescription = either(flag(), group(members)).default(false);
 
 /** Returns true for an origin as browsers send it: in lower case, without a path or slash. */

@@ -13,7 +13,6 @@ export interface HealthCheck {
   run(): Promise<unknown>;
 }
 
-/** The result of one health check. */
 export interface CheckResult {
   /** `degraded` if the check fails but requests succeed without the dependency. */
   readonly status: "ok" | "degraded" | "unavailable";
@@ -29,7 +28,6 @@ export interface Readiness {
   };
 }
 
-/** The options of the health route {@link readiness}. */
 export interface ReadinessOptions {
   readonly clock: Clock;
   /** True while the process is stopping. A load balancer should then send no new requests. */

@@ -28,7 +28,6 @@ export class DirectCaller implements Caller {
     return this.#user;
   }
 
-  /** Returns the address of the connected peer, or null if the address is unknown. */
   address(): string | null {
     return remoteAddress(this.#info);
   }
@@ -71,7 +70,6 @@ export class HonoCaller implements Caller {
     return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
   }
 
-  /** Returns the address of the connected peer, or null if the address is unknown. */
   address(): string | null {
     return remoteAddress(this.#context.env);
   }
@@ -95,7 +93,6 @@ export class HonoCaller implements Caller {
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
 
-  /** Returns the body if a middleware has read it. Null if the body is still in the request. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
     return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }

@@ -51,7 +51,6 @@ export class ResourceHonoRouter implements Router<RegisteredHandler> {
   }
 }
 
-/** A resource's route, with the handler for its requests. */
 export interface RouteHandler {
   readonly route: ResourceRoute;
   readonly handler: H;

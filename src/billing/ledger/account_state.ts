@@ -3,7 +3,6 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 
 /** The state of an account between two commits. The balance is the sum of the account's entries. */
 export interface AccountState {
-  /** The name of the account. */
   readonly account: string;
   readonly balance: number;
   /** Sequence number of the account's last entry; 0 before the first entry. */

@@ -7,12 +7,10 @@ import { ledgerKeys } from "./ledger_keys.ts";
 export class GrantKeys {
   readonly #store: Pick<KeyValue, "get" | "commit">;
 
-  /** Creates the object without calling the store. */
   constructor(store: Pick<KeyValue, "get" | "commit">) {
     this.#store = store;
   }
 
-  /** Returns the grant with this key, or null if no grant has the key. */
   async find(key: string): Promise<FoundGrant | null> {
     const { value } = await this.#store.get(ledgerKeys.grant(key));
     // The cast is safe, because no other code writes this key.

@@ -52,7 +52,6 @@ type Post<Result> = (
   now: number,
 ) => Posted<Result>;
 
-/** The credits ledger in a key-value store. */
 export class KvLedger implements CreditsLedger {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;

@@ -30,7 +30,6 @@ export interface OperationRecord {
   readonly reversed: number;
 }
 
-/** A reservation as the store keeps it. */
 export interface ReservationRecord {
   readonly amount: number;
   /** The balance of the account directly after the reservation. */
@@ -56,7 +55,6 @@ export interface BalanceChange {
   readonly kind: "grant" | "consume";
   readonly amount: number;
   readonly reason: string | undefined;
-  /** True if the operation may make the balance negative. */
   readonly allowNegative: boolean;
 }
 
@@ -125,7 +123,6 @@ export function reverseGrant(
   };
 }
 
-/** The result of reserving credits, and the reservation's record. */
 export interface ReserveOutcome {
   readonly result: LedgerResult;
   readonly expiresAt: number;

@@ -7,7 +7,6 @@ export function asOperation(value: unknown): OperationRecord | undefined {
   return value as OperationRecord | undefined;
 }
 
-/** Casts a stored value to the record of a reservation. */
 export function asReservation(value: unknown): ReservationRecord | undefined {
   // The cast is safe, because no other code writes these keys.
   return value as ReservationRecord | undefined;

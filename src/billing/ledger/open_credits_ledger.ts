@@ -19,7 +19,6 @@ export interface CreditsLedgerOptions {
   readonly runtime?: Runtime | undefined;
 }
 
-/** The description of the option `runtime`. */
 export function runtimeOption() {
   return objectWith<Runtime>(
     "an object with clock, random, observe and environment",
@@ -27,7 +26,6 @@ export function runtimeOption() {
   );
 }
 
-/** The descriptions of the options of {@link openCreditsLedger}. */
 export const creditsLedgerOptionDescriptions = group(
   {
     kv: keyValueOptionRule().required(),

@@ -3,7 +3,6 @@ import type { VendorEvent } from "./billing_provider.ts";
 
 /** Reads the fields of a provider's JSON object. A field of another type is undefined. */
 export class JsonFields {
-  /** The JSON value whose fields are read. */
   readonly value: unknown;
 
   /** Accepts any JSON value. A value that is not an object has no fields. */

@@ -2,7 +2,6 @@ import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** The options for calling a provider's API. */
 export interface VendorApiOptions {
   /** Name of the provider for error messages. */
   readonly provider: string;
@@ -11,11 +10,9 @@ export interface VendorApiOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Function that sends API calls. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Timeout of one API call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** One call of a provider's API. */
 export interface VendorCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Percent-encoded path of the call. */
@@ -28,7 +25,6 @@ export interface VendorCall {
 export class VendorApi {
   readonly #options: VendorApiOptions;
 
-  /** Creates the client without calling the API. */
   constructor(options: VendorApiOptions) {
     this.#options = options;
   }

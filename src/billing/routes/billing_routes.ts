@@ -27,7 +27,6 @@ export interface BillingResolvers {
   readonly customerEmail?: UserResolver | undefined;
 }
 
-/** The resolvers with their defaults. */
 export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
 
 export interface BillingRoutesOptions {

@@ -4,7 +4,6 @@ import { parseJsonObject } from "../../protocol/json_object.ts";
 import { type CheckoutFault, invalidCheckout } from "../invalid_checkout.ts";
 import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
 
-/** The body of `POST /checkout`. */
 export interface CheckoutBody {
   readonly planKey: string | undefined;
   readonly items: readonly CheckoutItem[] | undefined;

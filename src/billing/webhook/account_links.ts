@@ -11,7 +11,6 @@ export class AccountLinks {
   readonly #isShared: boolean;
   readonly #store: KeyValue;
 
-  /** Creates the object without calling the store. */
   constructor(
     { name, findsCustomerByEmail = false }: Pick<BillingProvider, "name" | "findsCustomerByEmail">,
     store: KeyValue,

@@ -13,7 +13,6 @@ export function createDeliveryClaims(store: KeyValue, clock: Clock): Idempotency
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });
 }
 
-/** Returns the claim of a process on a delivery of a provider. */
 export function deliveryClaim(provider: string, id: string, random: Random): IdempotencyClaim {
   const name = JSON.stringify(["delivery", provider, id]);
   return {
@@ -26,7 +25,6 @@ export function deliveryClaim(provider: string, id: string, random: Random): Ide
 /** Stripe lets you resend an event for 30 days, so records are kept longer. */
 const keepMs = 35 * 86_400_000;
 
-/** The record of a handled delivery. */
 export const handledDelivery = {
   answer: { status: 200, headers: {}, body: null },
   keepMs,

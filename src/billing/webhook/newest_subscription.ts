@@ -3,7 +3,6 @@ import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
 import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
 
-/** A reported state of a subscription, and details of the report. */
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
   /** Time of the event, in RFC 3339 and UTC. */
@@ -34,7 +33,6 @@ export class NewestSubscriptions {
   readonly #store: KeyValue;
   readonly #readNow: ReadSubscription;
 
-  /** Creates the object without calling the store. */
   constructor(provider: string, store: KeyValue, readNow: ReadSubscription) {
     this.#provider = provider;
     this.#store = store;

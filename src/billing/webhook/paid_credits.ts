@@ -16,7 +16,6 @@ import {
   termsAt,
 } from "./subscription_terms.ts";
 
-/** The options for computing the credits of payments. */
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;

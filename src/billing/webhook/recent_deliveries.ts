@@ -26,7 +26,6 @@ export class RecentDeliveries {
   readonly #believed: ReceivedDelivery[] = [];
   readonly #refused: ReceivedDelivery[] = [];
 
-  /** Creates an empty log. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -37,7 +36,6 @@ export class RecentDeliveries {
       .sort((left, right) => left.at - right.at).reverse();
   }
 
-  /** Records a delivery and its outcome. */
   add(delivery: Omit<ReceivedDelivery, "at">): void {
     const isRefused = delivery.outcome === "refused";
     const [list, most] = isRefused ? [this.#refused, 50] as const : [this.#believed, 200] as const;

@@ -51,7 +51,6 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly observe: Observer;
 }
 
-/** The body of the response to an accepted delivery. */
 export interface WebhookAnswer {
   readonly received: true;
   /** True if the event had been handled before, or at the same time by another delivery. */

@@ -19,12 +19,10 @@ export interface RowSink<Row, Key> {
   markError(error: unknown): void;
 }
 
-/** One change of the rows that a {@link RowSink} receives. */
 export type SinkMessage<Row, Key> =
   | { readonly type: "insert" | "update"; readonly value: Row }
   | { readonly type: "delete"; readonly key: Key };
 
-/** The options that choose which rows of a service a collection receives. */
 export interface SyncedRowsOptions<Key> {
   readonly path: string;
   readonly seed: LiveSeed | undefined;

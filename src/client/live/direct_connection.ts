@@ -34,7 +34,6 @@ export class DirectConnection implements LiveConnection {
   #cancelOpening = () => {};
   #stopWaking = () => {};
 
-  /** Starts the connection without subscribers. */
   constructor(transport: Transport) {
     this.#transport = transport;
   }

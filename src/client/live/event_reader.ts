@@ -1,7 +1,6 @@
 /** The fields of one server-sent event, as strings: `data`, `id` and `retry`. */
 export type EventFields = Readonly<Record<string, string | undefined>>;
 
-/** Receives the events of a stream. */
 export interface StreamListener {
   take(block: EventFields): void;
   arrived(): void;

@@ -53,7 +53,6 @@ export type LiveMessage =
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
 
-/** An event about rows. */
 export type RowsEvent =
   | {
     readonly type: "existing";
@@ -65,7 +64,6 @@ export type RowsEvent =
   | { readonly type: "removed"; readonly id: LiveRowId; readonly _optimisticId?: string }
   | { readonly type: "invalidate" };
 
-/** An event with the new result of an aggregate. */
 export interface AggregateEvent {
   readonly type: "aggregate";
   readonly groups: readonly unknown[];

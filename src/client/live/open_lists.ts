@@ -34,7 +34,6 @@ export interface OpenLists {
   asked: number;
 }
 
-/** Returns the open live lists of the client that has this transport. */
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
   // The cast is safe: only this function writes this key, always with this type.
   const known = parts.get(openListsOf) as OpenLists | undefined;

@@ -19,7 +19,6 @@ export class RowSet {
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
 
-  /** Creates a set with the rows of a seed, or without rows. */
   constructor(orderBy: readonly string[], seed?: LiveSeed) {
     this.#orderBy = orderBy;
     if (!seed) return;
@@ -85,7 +84,6 @@ export function rowIdText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }
 
-/** Returns the id of a row from the key fields that the row contains. */
 export function rowIdOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
   const key = primaryKey.map((name) => row[name]);
   return key.length > 1 ? key : key[0];

@@ -22,7 +22,6 @@ export interface JobConflict {
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 
-/** The options for resolving a conflict. */
 export interface ConflictOptions {
   readonly transport: Transport;
   readonly signal: AbortSignal;

@@ -143,7 +143,6 @@ export function laneOf(
   return created.get(of)?.path ?? of ?? path;
 }
 
-/** Returns the tag of a row, or null if the row has no tag. */
 export function rowTag(row: JobRow | null): string | null {
   return typeof row?._etag === "string" ? row._etag : null;
 }

@@ -28,7 +28,6 @@ export interface JobBook extends Store<OutboxState> {
   sync(): Promise<void>;
 }
 
-/** The options of a {@link JobBook}. */
 export interface JobBookOptions extends TabJobs {
   readonly view: JobView;
   /** Resolves to the storage. This promise never rejects. */

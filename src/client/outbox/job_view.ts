@@ -12,7 +12,6 @@ export interface CreatedRow {
   readonly tag: string | null;
 }
 
-/** The effect of a request on a row. */
 export interface RowEffect {
   readonly path: string;
   /** The tag of the row before the request. Null for a new row or an unknown tag. */

@@ -7,7 +7,6 @@ import { isRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Bearer } from "../../api/transport.ts";
 
-/** The options for sending jobs. */
 export interface SendJobsOptions extends ConflictOptions, TabJobs {
   readonly book: JobBook;
   readonly maxAgeMs: number;

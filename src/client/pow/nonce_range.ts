@@ -7,7 +7,6 @@ import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.
  * only once for the whole range.
  */
 export interface NonceRange {
-  /** The common prefix of the nonces. */
   readonly prefix: string;
   /** The state of the hash after all blocks except the last block. */
   readonly midstate: Midstate;
@@ -20,7 +19,6 @@ export interface NonceRange {
 /** Scans a part of a nonce range. Returns the index of a nonce with enough zero bits, or -1. */
 export type Scan = (range: NonceRange, part: ScanTask) => number;
 
-/** The part of a nonce range to scan, and the difficulty. */
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
@@ -28,7 +26,6 @@ export interface ScanTask {
   readonly to: number;
 }
 
-/** Number of nonces in a range. */
 export const nonceRangeSize = 65_536;
 
 /** Returns a range of nonces for a token. Different counters produce different nonces. */
@@ -51,7 +48,6 @@ export function nonceRange(token: string, counter: number): NonceRange {
   };
 }
 
-/** Returns the nonce at an index of a nonce range. */
 export function nonceAt(range: NonceRange, index: number): string {
   const word = varyingWord(index);
   return range.prefix +

@@ -34,7 +34,6 @@ export interface FastScan {
   readonly scan: Scan;
 }
 
-/** Starts a nonce search. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: FastScan | null,

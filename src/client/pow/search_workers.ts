@@ -5,7 +5,6 @@ import { simdScanInput } from "./simd_scan.ts";
 export interface SearchWorkers {
   /** The number of workers that have reported to be ready and have not failed since. */
   readonly readyCount: number;
-  /** Terminates all workers. */
   stop(): void;
 }
 

@@ -3,7 +3,6 @@ import { callback, objectWith, whole } from "../../options/option_kinds.ts";
 import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
-/** The descriptions of the options for solving a challenge. */
 export const solveOptionDescriptions = group(
   {
     signal: objectWith<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),

@@ -39,9 +39,7 @@ export function encodeWithLength(content: WasmCode): WasmCode {
   return [encodeUnsigned(bytes.length), bytes];
 }
 
-/** Returns the WebAssembly instruction that reads a local. */
 export const localGet = (local: number): WasmCode => [0x20, encodeUnsigned(local)];
-/** Returns the WebAssembly instruction that sets a local. */
 export const localSet = (
   local: number,
   value: WasmCode,
@@ -96,7 +94,6 @@ export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
 
-/** Returns the code that returns a value if the condition is not zero. */
 export function returnIf(condition: WasmCode, value: WasmCode): WasmCode {
   return [condition, 0x04, 0x40, value, 0x0f, 0x0b];
 }

@@ -13,7 +13,6 @@ export interface CallOptions {
   readonly [parameter: string]: unknown;
 }
 
-/** The value in a response, and the tag of the value. */
 export interface CallResult {
   /** The JSON value. The client declares its type and trusts the service. */
   readonly value: unknown;
@@ -26,7 +25,6 @@ export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Re
 /** Returns the call for an HTTP method and a path relative to the resource. */
 export type MakeCall = (method: string, place: string) => Call<CallResult>;
 
-/** Returns a function that creates the calls of a resource. */
 export function createCalls({ transport, path }: Handle): MakeCall {
   return (method, place) =>
   async (

@@ -1,7 +1,6 @@
 /** The key of a row: a value, or a list of values for a composite key. */
 export type KeyInput = KeyPart | readonly KeyPart[];
 
-/** One value of a key. */
 export type KeyPart = string | number | boolean;
 
 /**

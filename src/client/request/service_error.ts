@@ -95,7 +95,6 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
   return new ServiceError(slug, `${slug}: ${status}`, facts);
 }
 
-/** Returns the error for a problem document of the service. */
 export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
   // The code is the slug in capitals, even for a problem without a documentation page: `HTTP_418`.

@@ -1,6 +1,5 @@
 import type { CreateClientOptions } from "./client_options.ts";
 
-/** A bearer token from the token source. */
 export interface Token {
   /** The token. Without a value, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;

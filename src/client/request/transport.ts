@@ -8,7 +8,6 @@ import type { ClientRequest, RequestHeaders, Transport } from "../../api/transpo
 /** Matches the content types of responses that come from the service. */
 const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
 
-/** Creates the transport of a client. */
 export function createTransport(options: CreateClientOptions): Transport {
   const environment: ClientEnvironment = {
     ...browserEnvironment(),

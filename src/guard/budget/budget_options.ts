@@ -27,7 +27,6 @@ export type Classify = (request: Request, user: User | null) => string | Promise
 /** The budget class of callers without a user, and of callers that `classify` does not classify. */
 export const anonymousClass = "anonymous";
 
-/** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
 /** The budget class of requests from MCP tools, if it is configured. */
@@ -46,7 +45,6 @@ const classOptions = group(
   } satisfies Described<BudgetClassOptions>,
 );
 
-/** The descriptions of the options of the budget. */
 export const budgetOptionDescriptions = group(
   {
     classes: mapOf(classOptions.required()).required(),

@@ -31,7 +31,6 @@ export interface DrawRequest extends TokenDemand {
   readonly shareFor: number;
 }
 
-/** The result of drawing tokens from a bucket. */
 export interface DrawResult {
   readonly isGranted: boolean;
   /** Number of tokens that were drawn. Negative if tokens were returned. */

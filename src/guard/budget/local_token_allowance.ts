@@ -11,7 +11,6 @@ import {
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 
-/** The result of taking tokens, from a lease or from the store. */
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
@@ -21,7 +20,6 @@ export interface TakeResult {
   readonly left: Bucket;
 }
 
-/** The options of a local token allowance. */
 export interface TokenAllowanceOptions {
   readonly limit: BucketPolicy;
   readonly store: BucketStore;

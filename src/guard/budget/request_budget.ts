@@ -73,7 +73,6 @@ export class RequestBudget {
     this.#paid = this.#cost;
   }
 
-  /** Refunds the tokens for all items in excess of this number. */
   refundExcess(items: number): void {
     const cost = this.#costOf(items);
     if (cost >= this.#paid) return;

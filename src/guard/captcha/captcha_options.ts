@@ -16,7 +16,6 @@ export interface CaptchaOptions {
 /** Describes a string that a header can contain, such as a key or the name of an action. */
 export const headerTextDescription = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
-/** The descriptions of the options of CAPTCHAs. */
 export const captchaOptionDescriptions = group(
   {
     verifier: testedValue<CaptchaVerifier>(
@@ -29,7 +28,6 @@ export const captchaOptionDescriptions = group(
   } satisfies Described<CaptchaOptions>,
 );
 
-/** The options of CAPTCHAs with their defaults. */
 export interface ResolvedCaptchaOptions {
   readonly verifier: CaptchaVerifier;
   readonly tokenHeader: string;

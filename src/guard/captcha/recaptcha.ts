@@ -13,7 +13,6 @@ export interface RecaptchaOptions extends SiteVerifyOptions {
   readonly minScore?: number | undefined;
 }
 
-/** The descriptions of the options of {@link recaptcha}. */
 export const recaptchaOptionDescriptions = {
   ...siteVerifyOptionDescriptions,
   minScore: number({ from: 0, to: 1 }),

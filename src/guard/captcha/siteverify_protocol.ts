@@ -25,7 +25,6 @@ const key = testedValue<string>(
   (given) => headerTextDescription.rules.fits(given),
 );
 
-/** The descriptions of the options of the siteverify protocol. */
 export const siteVerifyOptionDescriptions = {
   siteKey: key.required(),
   secret: key.required(),

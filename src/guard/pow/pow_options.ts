@@ -20,7 +20,6 @@ export interface PowOptions {
   readonly trust?: Trust | undefined;
 }
 
-/** The descriptions of the options of proof of work. */
 export const powOptionDescriptions = group(
   {
     secret: describeSecretOption(),
@@ -31,7 +30,6 @@ export const powOptionDescriptions = group(
   } satisfies Described<PowOptions>,
 );
 
-/** The options of proof of work with their defaults. */
 export interface ResolvedPowOptions {
   readonly secrets: readonly string[];
   readonly difficulty: number;

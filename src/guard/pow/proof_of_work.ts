@@ -34,13 +34,11 @@ export interface ProofOfWork {
   ): Promise<UsedSolution>;
 }
 
-/** A solution that a request has marked as used. */
 export interface UsedSolution {
   /** Makes the solution of a refused request usable again, at most `maxReturns` times. */
   returnUnused(): Promise<void>;
 }
 
-/** The options of the service for proof of work. */
 export interface ProofOfWorkOptions {
   /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];

@@ -10,7 +10,6 @@ export interface FingerprintedRequest {
   readonly query: string;
   /** The raw bytes of the body. Empty without a body. */
   readonly body: Uint8Array;
-  /** Id of the user, or null for an anonymous caller. */
   readonly userId: string | null;
 }
 

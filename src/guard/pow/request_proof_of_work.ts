@@ -7,7 +7,6 @@ import { callTrustHook, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork, UsedSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
-/** The options for the proof of work of one request. */
 export interface RequestProofOfWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;

@@ -81,7 +81,6 @@ export function passwordVersionOf(
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
 }
 
-/** Returns true if a value from a store is an object whose members have the types in `members`. */
 export function hasMemberTypes(
   value: unknown,
   members: Readonly<Record<string, "string" | "number" | "boolean">>,

@@ -5,7 +5,6 @@ import { type normalEmail, normalExistingEmail } from "../signups/normal_email.t
 /** A request to a route of accounts, whose body has been read. */
 export interface AccountRequest {
   readonly request: Request;
-  /** The members of the body. */
   readonly fields: AccountFields;
   /** The client's address, or null if it is unknown. */
   readonly address: string | null;
@@ -13,7 +12,6 @@ export interface AccountRequest {
   readonly identity: string;
 }
 
-/** The response of an account route. */
 export interface AccountReply {
   readonly status: number;
   /** The JSON body of the response, or null for an empty body. */

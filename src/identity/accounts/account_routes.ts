@@ -28,7 +28,6 @@ import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
 
-/** Options of {@link createAccountRoutes}. */
 export interface AccountRoutesOptions {
   readonly service: AccountService;
   readonly protections: AccountProtections;

@@ -8,7 +8,6 @@ import { hasMemberTypes } from "./account.ts";
 /** The maximum number of attempts to change an account. Concurrent changes are rare. */
 const maxTries = 10;
 
-/** Creates the accounts in the key-value store. */
 export function createKvAccounts(
   store: KeyValue,
   { clock, random }: Pick<Runtime, "clock" | "random">,

@@ -6,7 +6,6 @@ import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { maxPasswordLength } from "./password_rules.ts";
 
-/** The members of the body of a login. */
 export interface LoginFields {
   readonly email: string;
   readonly password: string;

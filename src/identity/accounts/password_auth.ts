@@ -66,13 +66,11 @@ export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AccountAdministrationDependencies): Promise<AccountAdministration>;
 }
 
-/** The dependencies of the administration of accounts. */
 export interface AccountAdministrationDependencies
   extends Pick<AuthenticatorDependencies, "db" | "runtime"> {
   readonly store: Pick<AppStore, "need" | "configured">;
 }
 
-/** The accounts and the functions that the administration of accounts uses. */
 export interface AccountAdministration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;

@@ -239,7 +239,6 @@ const loginOptions = group(
   } satisfies Described<LoginOptions>,
 );
 
-/** The description of the options of password accounts. */
 export const passwordAuthOptionDescriptions = group(
   {
     users: either(
@@ -293,7 +292,6 @@ export const passwordAuthOptionDescriptions = group(
   } satisfies Described<PasswordAuthOptions>,
 ).default({});
 
-/** The options of password accounts, with all defaults applied. */
 export type ResolvedPasswordAuthOptions = NonNullable<
   ReturnType<typeof passwordAuthOptionDescriptions.read>
 >;

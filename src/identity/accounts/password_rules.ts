@@ -4,7 +4,6 @@ import type { RefusePassword } from "./password_auth_options.ts";
 /** The maximum length of a password. Longer passwords are not safer, but take longer to hash. */
 export const maxPasswordLength = 256;
 
-/** The rules for new passwords. */
 export interface PasswordRules {
   readonly minLength: number;
   /** The deployer's check of new passwords, or undefined without a check. */

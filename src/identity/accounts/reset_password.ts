@@ -15,7 +15,6 @@ interface PasswordReset {
   readonly expiresAt: number;
 }
 
-/** The members in the body of a password reset. */
 export interface PasswordResetFields {
   readonly token: string;
   readonly password: string;

@@ -15,7 +15,6 @@ import { maxPasswordLength, readNewPassword, requireGoodPassword } from "./passw
 import { normalEmail } from "../signups/normal_email.ts";
 import { readSignupCookie } from "../signups/signup_cookie.ts";
 
-/** The members in the body of a signup. */
 export interface SignupFields extends LoginFields {
   readonly name: string | null;
 }

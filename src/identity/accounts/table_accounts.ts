@@ -11,7 +11,6 @@ import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../sch
 import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The columns of a table of accounts. */
 export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
@@ -33,7 +32,6 @@ export interface AccountTable {
   readonly isConflicting: boolean;
 }
 
-/** Creates accounts that are stored as the rows of a table. */
 export function createTableAccounts(
   { db, table, columns, isConflicting }: AccountTable,
   runtime: Pick<Runtime, "clock" | "random">,

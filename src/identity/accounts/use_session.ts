@@ -8,7 +8,6 @@ import { beginSession } from "./log_in.ts";
 import { maxPasswordLength, readNewPassword } from "./password_rules.ts";
 import { replacePassword } from "./reset_password.ts";
 
-/** The members of the body that changes a password. */
 export interface PasswordChangeFields {
   readonly currentPassword: string;
   readonly password: string;

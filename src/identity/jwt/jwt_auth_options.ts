@@ -89,7 +89,6 @@ const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 
-/** The description of the options of JSON Web Tokens. */
 export const jwtAuthOptionDescriptions = group(
   {
     secret: describeSecretOption(),

@@ -3,7 +3,6 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { createKeySet, type VerificationKey } from "./verify_jwt.ts";
 
-/** The options of a remote key set. */
 export interface KeySetOptions {
   readonly url: string;
   readonly runtime: Pick<Runtime, "clock" | "observe">;

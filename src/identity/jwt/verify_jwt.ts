@@ -14,7 +14,6 @@ import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth
 /** A key that verifies tokens, or a set of keys with ids. */
 export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createLocalJWKSet>;
 
-/** The outcome of the verification of a token. */
 export type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload }
   /** The key set contains no key with the token's key id. */

@@ -27,7 +27,6 @@ export interface ApiKeyAuthOptions {
 /** Returns the user of an API key. */
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
-/** The description of the options of API keys. */
 export const apiKeyAuthOptionDescriptions = group(
   {
     header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),

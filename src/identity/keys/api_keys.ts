@@ -27,7 +27,6 @@ export interface ApiKey {
 /** The members of a new API key. */
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
-/** The prefix of every API key. */
 export const apiKeyPrefix = "key_";
 
 const idBytes = 6;

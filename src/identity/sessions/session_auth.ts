@@ -6,14 +6,12 @@ import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 import { sessionPrefix, type Sessions } from "./sessions.ts";
 
-/** The dependencies and settings of session authentication. */
 export interface SessionAuthOptions {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
   readonly trustedOrigins: ReadonlySet<string>;
 }
 
-/** The session token that a request contains. */
 export interface RequestSessionToken {
   readonly token: string;
   /** True if the token is a cookie, which a browser may have added automatically. */

@@ -18,7 +18,6 @@ export interface SessionCookieOptions {
   readonly secure?: boolean | undefined;
 }
 
-/** The description of the options of the session cookie. */
 export const sessionCookieOptionDescriptions = group(
   {
     sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
@@ -44,7 +43,6 @@ export class SessionCookie {
     this.#secure = secure;
   }
 
-  /** Returns the token of a request, or null if the cookie is missing. */
   read({ headers, url }: Request): string | null {
     // Most requests have no cookie, and this check is faster than parsing.
     const given = headers.get("cookie");

@@ -34,7 +34,6 @@ export interface NewSession {
   readonly endsAt: number;
 }
 
-/** The dependencies and settings of {@link Sessions}. */
 export interface SessionsOptions {
   readonly store: KeyValue;
   /** Returns the current account of a user, or null if there is no such account. */
@@ -49,7 +48,6 @@ export interface SessionsOptions {
 
 const maxTokenLength = 100;
 
-/** The prefix of every session token. */
 export const sessionPrefix = "ses_";
 
 /**

@@ -39,7 +39,6 @@ export const rowTrials: unique symbol = Symbol("rowTrials");
 export interface RowTrials {
   /** The operations of the same caller, in transactions of the resource's database. */
   readonly api: CodeApi<AnyApi>;
-  /** Returns the filter for the row with this key. */
   filterOf(key: unknown): Filter;
   /** Reads the row with the right to streams. Throws the problem of a stream without the row. */
   readStreamed(key: unknown): Promise<void>;

@@ -4,7 +4,6 @@ import { nearestName } from "../../problem/nearest_name.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { Query } from "../http/query_parameters.ts";
 
-/** The options that a caller passes to any operation. */
 export type AnyCallOptions = Readonly<Record<string, unknown>>;
 
 /** The options that `list` and `aggregate` have in common. */

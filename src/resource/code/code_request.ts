@@ -8,7 +8,6 @@ import type { ResourceRequest } from "../model/operation.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { type AnyCallOptions, type CallName, queryOf } from "./code_query.ts";
 
-/** A call by server-side code, divided into the parts of a request. */
 export interface CodeCall {
   readonly name: CallName;
   readonly options: AnyCallOptions;

@@ -42,7 +42,6 @@ export interface ImportsFromCode {
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
 
-/** The options of {@link createImportsFromCode}. */
 export interface ImportsFromCodeOptions {
   /** The resources by their paths below the base path. */
   readonly resources: ReadonlyMap<string, Resource>;
@@ -51,7 +50,6 @@ export interface ImportsFromCodeOptions {
   readonly bodyLimit: number;
 }
 
-/** Creates the object through which code imports rows into the resources of an app. */
 export function createImportsFromCode(
   { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
 ): ImportsFromCode {

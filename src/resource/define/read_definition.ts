@@ -229,12 +229,10 @@ const members = {
   ...protectionOptionDescriptions,
 } satisfies Described<ResourceOptions<Row>>;
 
-/** Describes every option of a resource: its values and its default. */
 export const resourceOptionDescriptions = group(members).required();
 
 /** A definition whose options were checked, with the defaults of the options that were not set. */
 export interface CheckedDefinition extends ResourceDefinition {
-  /** The options with their defaults. */
   readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;
 }

@@ -4,14 +4,12 @@ import type { ColumnResolver } from "./column_resolver.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagKeys, EtagPolicy } from "../http/etag.ts";
 
-/** Derives the keys for hashes in ETags from the secrets. */
 export function createEtagKeys(secrets: readonly string[]): EtagKeys {
   const [current, ...older] = secrets.map((secret) => deriveKey(secret, "etag"));
   if (current === undefined) throw new Error("Cannot make tags without a secret");
   return { current, older };
 }
 
-/** The context in which the ETag options of a resource are resolved. */
 export interface EtagContext {
   readonly keys: EtagKeys;
   readonly readable: readonly ColumnInfo[];

@@ -21,7 +21,6 @@ export interface ResolvedFields {
   readonly varying: ReadonlySet<FieldListName>;
 }
 
-/** The context in which the fields of a table are resolved. */
 export interface FieldsContext {
   readonly table: TableInfo;
   readonly softDelete: SoftDelete | null;

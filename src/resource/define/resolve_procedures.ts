@@ -14,7 +14,6 @@ const schema = testedValue<StandardSchema>(
   isSchema,
 ).required();
 
-/** Describes the options of a procedure. */
 export const procedureOptionDescriptions = group(
   {
     input: schema,
@@ -45,7 +44,6 @@ export function resolveProcedures(
 /** A name that needs no percent-encoding in a path, and is no dot segment such as `.` and `..`. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
-/** Returns the protections that `protect` creates for procedures. */
 export function resolveProcedureProtections(
   procedures: ReadonlyMap<string, Procedure>,
   protect: (procedure: Procedure, name: string) => OperationProtection | null,

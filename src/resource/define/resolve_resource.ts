@@ -37,7 +37,6 @@ import { resolveSearch } from "./resolve_search.ts";
 import { resolveSoftDelete, type SoftDelete } from "../model/soft_delete.ts";
 import { canGenerate } from "../model/generated_column.ts";
 
-/** The context in which every resource of an app is resolved. */
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;

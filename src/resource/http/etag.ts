@@ -24,7 +24,6 @@ export interface EtagPolicy {
 export interface CallerEtagRules {
   /** Columns that the caller may not read. ETags depend on them only if computed fields exist. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];
   /**
    * The suffix of every ETag. The suffix depends on the fields of the caller, because responses

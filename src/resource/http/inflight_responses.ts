@@ -9,7 +9,6 @@ import type { LargeReply, SerializationTurns } from "./large_reply.ts";
 /** The limit for all responses that their clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
-/** The delivery of the response of an operation to its client. */
 export interface AnswerDelivery extends SerializationTurns {
   /** The user or the address that receives the response. */
   readonly identity: string;

@@ -71,7 +71,6 @@ export const cacheControl = "private, no-cache";
 /** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
-/** Builds a reply with a JSON body. */
 export function jsonReply(
   status: number,
   body: unknown,

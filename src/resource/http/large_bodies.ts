@@ -30,7 +30,6 @@ export class LargeBodyLimiter {
   #runningBytes = 0;
   #waitingBytes = 0;
 
-  /** Creates the limiter without requests. */
   constructor(clock: Pick<Clock, "after">) {
     this.#clock = clock;
   }

@@ -2,7 +2,6 @@ import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
 import { type ResponsePart, responseTooLarge } from "./response_byte_budget.ts";
 
-/** The limits of the size of the JSON reply to a read. */
 export interface ReplySizeLimits {
   readonly limit: number;
   /** The number of bytes that were read for the reply; null if they were not counted. */
@@ -68,7 +67,6 @@ export class LargeReply {
 /** A reply whose JSON was serialized in parts. */
 export interface WrittenReply {
   readonly reply: Reply;
-  /** The size of the body, in bytes. */
   readonly bytes: number;
 }
 

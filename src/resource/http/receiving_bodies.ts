@@ -36,7 +36,6 @@ export class ReceivingBodyLimiter {
   #turnBeganAt = -Infinity;
   readonly #clock: Pick<Clock, "elapsedMs">;
 
-  /** Creates the limiter without bodies. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
   }

@@ -8,7 +8,6 @@ import {
 import type { Clock } from "../../runtime/runtime.ts";
 import { exceededJsonLimit, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
 
-/** The limits of a request body. */
 export interface BodyLimits {
   /** The maximum size of a body, in bytes. Receiving a larger body fails with 413. */
   readonly bodyLimit: number;

@@ -59,7 +59,6 @@ export class RequestScheduler {
   #beganAt = -Infinity;
   #begun = 0;
 
-  /** Creates a scheduler without requests. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

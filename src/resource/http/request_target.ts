@@ -54,7 +54,6 @@ export function createHostCheck(): (request: Request) => boolean {
   };
 }
 
-/** Returns the problem for a request that fails the host check. */
 export function invalidHost(): Problem {
   return new Problem(
     "invalid-parameter",

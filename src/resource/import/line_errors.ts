@@ -32,7 +32,6 @@ export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
 
-  /** True if there is no error. */
   get isEmpty(): boolean {
     return this.#errors.length === 0;
   }

@@ -5,9 +5,7 @@ import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
 import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
-/** Options for reading the records of a body. */
 export interface RecordOptions {
-  /** The maximum size of one record, in bytes. */
   readonly maxRecordBytes: number;
   /** The maximum number of member names in one record. */
   readonly maxFields: number;

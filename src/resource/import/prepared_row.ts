@@ -18,20 +18,17 @@ export class PreparedRow {
   readonly line: number;
   readonly values: ShapedRow;
 
-  /** Creates the row of a record that begins in this line. */
   constructor(line: number, values: ShapedRow) {
     this.line = line;
     this.values = values;
   }
 }
 
-/** Options of preparing rows. */
 export interface PrepareOptions {
   readonly write: WriteCall;
   readonly shaper: RowShaper;
 }
 
-/** A record whose row cannot be inserted. */
 export interface RefusedRecord {
   readonly errors: readonly LineError[];
 }

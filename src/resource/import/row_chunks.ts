@@ -19,10 +19,8 @@ export interface RowChunk {
   readonly errors: readonly LineError[];
 }
 
-/** Options for preparing the rows of an import. */
 export interface RowChunksOptions {
   readonly write: WriteCall;
-  /** The maximum number of rows in a chunk. */
   readonly maxRows: number;
   readonly giveTurn: YieldTurn;
 }

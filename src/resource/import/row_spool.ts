@@ -22,7 +22,6 @@ export class RowSpool implements AsyncDisposable {
   #file: SpoolFile | null = null;
   #shape = new RowShape([]);
 
-  /** Creates an empty spool. */
   constructor(table: TableInfo) {
     this.#table = table;
   }

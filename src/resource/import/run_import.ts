@@ -24,7 +24,6 @@ export type ImportTransactionMode =
   }
   | { readonly kind: "chunks"; readonly rows: number };
 
-/** The plan to import rows, and the grant to create them. */
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportTransactionMode;

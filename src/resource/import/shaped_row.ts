@@ -7,7 +7,6 @@ export class RowShape {
   /** The index of each column's value. */
   readonly places: ReadonlyMap<ColumnInfo, number>;
 
-  /** Creates the shape of columns in this order. */
   constructor(columns: readonly ColumnInfo[]) {
     this.columns = columns;
     this.places = new Map(columns.map((column, place) => [column, place]));

@@ -9,11 +9,9 @@ export interface TextBlock {
   readonly isPlain: boolean;
 }
 
-/** Options for dividing a body into blocks. */
 export interface BlockOptions {
   /** True if a line feed between double quotes does not end a record, as in CSV. */
   readonly quotes: boolean;
-  /** The maximum size of one record, in bytes. */
   readonly maxRecordBytes: number;
   /** Examines the bytes of a block, which is faster than to examine its string. */
   readonly isPlain?: (bytes: Uint8Array) => boolean;

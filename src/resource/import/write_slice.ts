@@ -26,7 +26,6 @@ export class RefusedRowsError extends Error {
   /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];
 
-  /** Creates the error of these rows, in their order. */
   constructor(rows: readonly RefusedRow[]) {
     super("Rows of an import were refused");
     this.name = "RefusedRowsError";
@@ -34,11 +33,9 @@ export class RefusedRowsError extends Error {
   }
 }
 
-/** Writes the rows of one import in slices. */
 export class SliceWriter {
   readonly #write: WriteCall;
 
-  /** Creates the writer, which writes nothing yet. */
   constructor(write: WriteCall) {
     this.#write = write;
   }

@@ -18,7 +18,6 @@ import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../model/resource.ts";
 import { isHiddenFromRole, reportPolicyBypasses } from "./shown_to_role.ts";
 
-/** Options with which the live hubs of an app are opened. */
 export interface LiveHubsOptions {
   /** How the changes of each database are recorded. The keys are the configured drivers. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
@@ -26,7 +25,6 @@ export interface LiveHubsOptions {
   readonly credentials: Pick<Credentials, "of">;
   /** The interval at which the credentials of open streams are checked again, in milliseconds. */
   readonly recheckMs: number;
-  /** Timeout of one query of a stream, in milliseconds. */
   readonly queryTimeoutMs: number;
   readonly runtime: Runtime;
 }
@@ -40,7 +38,6 @@ export class LiveHubs {
   readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
   #stopRecheck = () => {};
 
-  /** Creates the collection of live hubs, none of which is open yet. */
   constructor(options: LiveHubsOptions) {
     this.#options = options;
     this.#quota = new StreamQuota(options.limits);
@@ -84,7 +81,6 @@ export class LiveHubs {
     return () => this.#quota.free(slot);
   }
 
-  /** Returns all open hubs. */
   all(): readonly LiveHub[] {
     return [...this.#hubs.values()];
   }

@@ -49,7 +49,6 @@ export async function openStream(
   });
 }
 
-/** Returns the response that sends an opened live stream. */
 export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }

@@ -3,7 +3,6 @@ import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
 
-/** The caller of operations in code, and the context of the call. */
 export interface CodeCaller {
   /** The user, or null for an anonymous caller and for the system. */
   readonly user: User | null;
@@ -28,7 +27,6 @@ export interface OpenTransaction {
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }
 
-/** A part of an open transaction. */
 export interface TransactionPart {
   readonly driver: Driver;
   /** The open transaction that the calls in the work of this part must join. */

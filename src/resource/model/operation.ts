@@ -40,7 +40,6 @@ export interface ResourceRequest {
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 
-/** The body of a request that is read part by part. */
 export interface BodyParts {
   /** The parts of the body. Each part is received when the consumer requests it. */
   readonly parts: AsyncIterable<Uint8Array>;
@@ -51,7 +50,6 @@ export interface BodyParts {
 /** Stores a reply in the operation's transaction. If this fails, the transaction must roll back. */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
-/** The name of an operation in API descriptions. */
 export type OperationName =
   | "list"
   | "export"
@@ -84,7 +82,6 @@ export interface AdditionalGrants {
   readonly written: WriteGrants;
 }
 
-/** Grants to write rows, by access and by resource. */
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
 /** Rows that an operation writes in another resource, or with an additional access. */
@@ -101,7 +98,6 @@ export interface RelatedWrite {
 export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
-  /** The user, or null if the request is anonymous. */
   readonly user: User | null;
 }
 
@@ -111,7 +107,6 @@ export interface OperationCall<Outcome> extends ResourceCall {
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
-/** The call of an operation that writes, and the grant of the write. */
 export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }

@@ -34,7 +34,6 @@ export interface OperationProperties {
   readonly code: CodeCall | NoCall;
 }
 
-/** An operation that scans rows. */
 const scan = { cost: "scan", conditional: "none", named: false, problems: [] } as const;
 /** An operation on rows by key, or without rows. */
 const keyed = { ...scan, cost: "keyed" } as const;

@@ -68,7 +68,6 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-/** The limits of a resolved resource for imports. */
 export interface ImportPolicy {
   /** The largest size of one body, in bytes. */
   readonly maxBytes: number;

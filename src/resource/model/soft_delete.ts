@@ -6,7 +6,6 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 /** The soft delete of a resource, which marks a row as deleted instead of removing it. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
-  /** A filter for the rows that are not marked as deleted. */
   readonly undeleted: Filter;
   /** Returns the value that marks a row as deleted. `now` is an ISO timestamp. */
   mark(now: string): unknown;

@@ -20,7 +20,6 @@ export interface PathWriteIntent {
   readonly optimisticId: string | null;
 }
 
-/** The plan of a write of the row in the path. */
 export interface PathWritePlan {
   readonly target: RowTarget;
   readonly optimisticId: string | null;

@@ -13,9 +13,7 @@ import { asResponseTooLarge, type ResponsePart } from "../http/response_byte_bud
 import { responseReadConnection } from "./limited_reads.ts";
 import type { RowWriter } from "../shape/row_format.ts";
 
-/** Options for reading and writing the pages of an export. */
 export interface ExportOptions {
-  /** The columns that the pages are read with. */
   readonly columns: readonly ColumnInfo[];
   readonly view: View;
   /** The maximum number of rows of all pages together. */

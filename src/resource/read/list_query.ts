@@ -103,12 +103,10 @@ export function resourcesReadByList({ filter, view }: ListQuery): ReadonlySet<Re
   return new Set([...filter.reached, ...resourcesReadByIncludes(view.include)]);
 }
 
-/** The grants with which a list is planned. */
 export interface ListGrants extends Pick<AdditionalGrants, "related"> {
   readonly grant: Grant;
 }
 
-/** The plan of a list. */
 export interface ListReadPlan {
   readonly read: ReadPlan;
   /** The row after which the list continues, or null if its position is already known. */

@@ -37,7 +37,6 @@ export function previewView(view: View): View {
   return { ...view, computed: { ...view.computed, fields: [] } };
 }
 
-/** Plans which columns a read cuts to `length`. */
 export function planPreview(
   { columns, order, table }: ReadPlan,
   length: number,
@@ -60,7 +59,6 @@ function hasFindingKey({ primaryKey }: TableInfo): boolean {
   return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }
 
-/** Adds the names of the cut fields to the masked rows of a preview. */
 export function addCutFieldNames(
   rows: readonly Row[],
   cut: CutColumns,

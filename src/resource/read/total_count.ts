@@ -10,11 +10,9 @@ import type { Resource } from "../model/resource.ts";
 /** The total number of rows on all pages of a list, as members of the response. */
 export interface TotalCount {
   readonly totalCount: number;
-  /** True if the count is an estimate. Absent otherwise. */
   readonly totalCountEstimated?: true;
 }
 
-/** The plan by which a list's total count is determined. */
 export interface TotalCountPlan {
   readonly count: CountPlan;
   /** The plan of an estimate, which is tried first; null if the rows must be counted. */

@@ -18,14 +18,12 @@ export type AnswerRequest = (
   received: ReceivedRequest,
 ) => MaybePromise<Reply>;
 
-/** Options for handling requests to resources. */
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
   /** The handler of requests with an `Idempotency-Key`, or null if the header is ignored. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
-/** Creates the function that handles requests at the routes of resources. */
 export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
   return function answerRequest(route, received) {
     const { endpoint, resource } = route;

@@ -43,7 +43,6 @@ export interface IdempotentAnswers {
   purge(): Promise<void>;
 }
 
-/** Options of {@link createIdempotentAnswers}. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
   /** The store, which is opened only when a request with an `Idempotency-Key` arrives. */
@@ -52,7 +51,6 @@ export interface IdempotentAnswersOptions {
   readonly runtime: Runtime;
 }
 
-/** Creates the idempotent handling of an app's requests. */
 export function createIdempotentAnswers(parts: IdempotentAnswersOptions): IdempotentAnswers {
   const { options: { storage, ttlMs }, shares, runtime } = parts;
   const { clock, random, observe } = runtime;

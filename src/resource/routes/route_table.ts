@@ -135,21 +135,17 @@ function canonicalSegment(segment: string): string | null {
   }
 }
 
-/** The parameter for the id in the paths of routes. */
 export const idParameter = "/:id";
 
-/** The enabled routes at one path, by method. */
 export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 
 /** The routes of one resource, by the path below the resource's own path. */
 export interface ResourcePaths {
   readonly url: string;
   add(route: ResourceRoute): void;
-  /** Returns the routes at a path of the resource, or null if there are none. */
   at(path: string): RoutesByMethod | null;
 }
 
-/** Creates the paths of a resource, without routes. */
 export function createResourcePaths(url: string): ResourcePaths {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();

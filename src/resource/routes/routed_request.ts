@@ -39,7 +39,6 @@ export interface ReceivedRequest {
   readonly caller: Caller;
 }
 
-/** Options for handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
   /** The number of proxies in front of the service whose forwarded addresses are trusted. */
@@ -82,7 +81,6 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     );
   }
 
-  /** The user, or the address of an anonymous client. */
   get identity(): string {
     return callerIdentity(this.user, this.address());
   }
@@ -110,7 +108,6 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     await this.#options.turns.run(this, work);
   }
 
-  /** Aborted when the client disconnects. */
   get signal(): AbortSignal {
     return this.request.signal;
   }

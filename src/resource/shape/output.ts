@@ -69,7 +69,6 @@ export interface Included {
 /** An empty list of included rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
-/** An empty list of includes. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
 /**

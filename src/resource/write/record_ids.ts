@@ -10,7 +10,6 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { loggedId } from "./values/optimistic_id.ts";
 
-/** The result of a write, and the optimistic ids of its events. */
 export interface WriteWithIds<Written> {
   readonly written: Written;
   readonly recorded: OptimisticIds;

@@ -80,7 +80,6 @@ export function writableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.undeleted);
 }
 
-/** Returns the filter for the row of the target, if the request may write it. */
 export function writableTarget(target: RowTarget, write: WriteCall): Filter {
   return and(keyFilter(target.key, write.resource.table), writableRows(write));
 }
@@ -119,7 +118,6 @@ export function lockRow(
   return fetchRow(where, resource, connection, { lock: true });
 }
 
-/** Returns the row that matches, or null if no row matches. */
 export async function fetchRow(
   where: Filter,
   { table, reader, stored: columns }: Resource,

@@ -73,7 +73,6 @@ export async function beforeUpdateItem(
   return { ...item, values: await beforeUpdate({ key, current: () => current }, values, write) };
 }
 
-/** Runs the before-hook of a row to delete. */
 export async function beforeDelete({ key, current }: HookedRow, write: WriteCall): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onBeforeDelete === undefined) return;

@@ -30,7 +30,6 @@ import { updateReturning } from "./update_row.ts";
 /** The update of one locked row: its stored state and its new values. */
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
-/** The update of a locked row that a batch item identifies. */
 export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
 /** Returns the columns to read of locked rows that are updated together. */
@@ -159,15 +158,12 @@ export function groupSharedUpdates(
   return [...byValues.values()].flatMap((shared) => [...shared.values()]);
 }
 
-/** An update of rows by their keys. */
 export interface KeyedUpdate extends SharedUpdate {
   /** The columns to return, or none if the rows are not needed. */
   readonly returning: readonly ColumnInfo[];
-  /** The path of the values in the body. */
   readonly bodyPath: BodyPath;
 }
 
-/** Updates the rows with these keys, in slices. */
 export async function updateByKeys(
   { keys, slices, ...update }: KeyedUpdate & { readonly slices: Slices },
   resource: Resource,

@@ -25,7 +25,6 @@ import { requireChangedRows } from "./require_new_rows.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterWrite } from "./run_hooks.ts";
 
-/** The update of the row that a request addresses. */
 export interface PathUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;

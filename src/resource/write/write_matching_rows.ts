@@ -14,7 +14,6 @@ import {
 } from "./read_rows_to_write.ts";
 import type { HookedRow } from "./run_hooks.ts";
 
-/** A write of all rows that a filter matches. */
 export interface MatchingWrite<Values> {
   readonly matching: MatchingRows;
   /** The new values of each row without a before-hook, or null for a delete. */

@@ -10,7 +10,6 @@ export interface TablesChanged {
   readonly changed: readonly string[];
 }
 
-/** Describes changed tables in a sentence. */
 export function describeTablesChanged({ added, gone, changed }: TablesChanged): string {
   const parts = [["added", added], ["gone", gone], ["changed", changed]] as const;
   const named = parts.flatMap(([word, names]) =>

@@ -17,12 +17,10 @@ export class FairQueue<Item> {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** The number of waiting items. */
   get size(): number {
     return this.#size;
   }
 
-  /** Returns the number of waiting items of an identity. */
   sizeOf(identity: string): number {
     return this.#waiting.get(identity)?.size ?? 0;
   }

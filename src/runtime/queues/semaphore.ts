@@ -16,7 +16,6 @@ export class Semaphore {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** True if the queue is full. */
   get isFull(): boolean {
     return this.#waiting.size >= this.#maxWaiting;
   }

@@ -13,7 +13,6 @@ export interface DrizzleTable {
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   /** The function in the third argument of the table declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
-  /** True if the table is an alias in a query. */
   readonly [aliasKey]?: boolean;
   /** Converts a property name to a database name for columns without an explicit name. */
   readonly [casingKey]?: (property: string) => string;
@@ -21,13 +20,11 @@ export interface DrizzleTable {
   readonly [postgresForeignKeysKey]?: readonly InlineForeignKey[];
 }
 
-/** A column of a {@link DrizzleTable}. */
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
   /** True if the name is the property's name, which Drizzle's older release line may convert. */
   readonly keyAsName?: boolean;
-  /** The table that contains the column. */
   readonly table: DrizzleTable;
   /** Name of the column's class. It is the same in both release lines, unlike `dataType`. */
   readonly columnType: string;
@@ -72,7 +69,6 @@ export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
 /** The property under which a Drizzle table stores its third argument. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
-/** The property that marks a Drizzle table as an alias. */
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
 /** The property under which a Drizzle table for SQLite stores foreign keys of columns. */
@@ -85,7 +81,6 @@ export function isDrizzleTable(value: object): value is DrizzleTable {
   return tableKey in value && columnsKey in value && nameKey in value;
 }
 
-/** Returns the name of a column in the database. */
 export function dbNameOf(
   { name, keyAsName }: Pick<DrizzleColumn, "name" | "keyAsName">,
   table: DrizzleTable,
@@ -104,7 +99,6 @@ export interface InlineForeignKey {
   readonly onUpdate?: string | undefined;
 }
 
-/** Returns true if a value is a column of a Drizzle table. */
 export function isDrizzleColumn(value: object): value is DrizzleColumn {
   return "columnType" in value && "getSQLType" in value && "table" in value &&
     typeof value.table === "object" && value.table !== null && isDrizzleTable(value.table);

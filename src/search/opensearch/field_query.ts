@@ -8,7 +8,6 @@ export function fieldName(position: number): string {
   return `f${position}`;
 }
 
-/** The OpenSearch mapping of a field. */
 export const wordsFieldMapping: Clause = {
   type: "text",
   analyzer: "whitespace",

@@ -1,7 +1,6 @@
 /** The sort values of a page's last hit, after which the next page begins. */
 export type SortValues = readonly unknown[];
 
-/** One document that a search has found. */
 export interface Hit {
   readonly id: string;
   readonly sort: SortValues;
@@ -19,7 +18,6 @@ export interface IndexMetadata {
    * that was filled.
    */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
-  /** The names of the index's fields. */
   readonly fields: readonly string[];
 }
 
@@ -29,7 +27,6 @@ export interface BulkTarget {
   readonly id: string;
 }
 
-/** The result of a bulk request. */
 export interface BulkOutcome {
   /** Reasons why documents were possibly not written. */
   readonly failures: readonly string[];

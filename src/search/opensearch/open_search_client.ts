@@ -10,7 +10,6 @@ export interface ClientOptions {
   readonly timeoutMs: number;
 }
 
-/** One request to a server. */
 export interface OpenSearchRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
   /** Percent-encoded path of the request. */

@@ -26,7 +26,6 @@ import type {
   OpenSearchRequest,
 } from "./open_search_client.ts";
 
-/** The dependencies and settings of {@link OpenSearchIndex}. */
 export interface OpenSearchIndexDependencies {
   /** The prefix of the index's name. */
   readonly prefix: string;

@@ -33,7 +33,6 @@ export interface OpenSearchTls {
 
 const url = textLike("the URL of a node, like https://search.example.com:9200", /^https?:\/\/[^/]/);
 
-/** The description of the options of `openSearch`. */
 export const openSearchOptionDescriptions = group(
   {
     node: either(listOf("URLs of nodes", url), url).required(),

@@ -8,7 +8,6 @@ import { OutboxTimer } from "./outbox_timer.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
-/** The dependencies and settings of an app's outbox. */
 export interface OutboxContext {
   /** The configured key-value store. A store in memory would lose entries when the process ends. */
   readonly store: { readonly configured: KeyValue | null };
@@ -57,7 +56,6 @@ export class AppOutbox {
     return this.#outbox.indexer(name);
   }
 
-  /** Starts to drain the outbox. */
   start(): void {
     if (this.#indexes.size === 0) return;
     const { intervalMs, sweepIntervalMs } = this.#options;
@@ -70,7 +68,6 @@ export class AppOutbox {
     await this.#timer?.tick();
   }
 
-  /** Stops draining the outbox. */
   async close(): Promise<void> {
     await this.#timer?.stop();
   }

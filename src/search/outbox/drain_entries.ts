@@ -15,7 +15,6 @@ import {
 import type { OutboxStore } from "./outbox_store.ts";
 import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
 
-/** An index whose changes are in the outbox. */
 export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives the entries that failed too often and are dead now. */
@@ -32,7 +31,6 @@ export interface OutboxParts {
   readonly runtime: Omit<Runtime, "environment">;
 }
 
-/** The limits of a drain, and the retries of failed entries. */
 export interface DrainLimits extends RetrySchedule {
   /** Maximum number of entries that one drain takes. */
   readonly batchSize: number;

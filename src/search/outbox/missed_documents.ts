@@ -15,7 +15,6 @@ export class MissedDocuments {
     this.#downUntil = nowMs + pauseMs;
   }
 
-  /** Records that the store has responded. */
   noteStoreUp(): void {
     this.#downUntil = -Infinity;
   }

@@ -173,7 +173,6 @@ export function failEntry(
   };
 }
 
-/** The failure of an attempt. */
 export interface OutboxFailure {
   readonly now: number;
   readonly reason: string;

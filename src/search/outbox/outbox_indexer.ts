@@ -13,7 +13,6 @@ import {
   withdrawIntent,
 } from "./outbox_entry.ts";
 
-/** The dependencies of the indexer of an outbox. */
 export interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
   /** Receives the documents that could not be recorded, because the store did not respond. */
   readonly missed: MissedDocuments;

@@ -2,7 +2,6 @@ import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 import { namePart } from "../../kv/key_encoding.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
-/** The keys of the search outbox in the key-value store. */
 export const outboxKeys = {
   /** The entry of a document. Many processes change it. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],

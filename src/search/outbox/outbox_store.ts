@@ -135,7 +135,6 @@ export class OutboxStore {
     });
   }
 
-  /** Releases the lease of the timer's drainer. */
   async releaseDrainerLease(owner: string): Promise<void> {
     await this.#hot.update(outboxKeys.drainer, (value) => {
       const isOwn = asDrainer(value)?.owner === owner;

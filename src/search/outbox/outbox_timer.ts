@@ -4,7 +4,6 @@ import type { OutboxParts } from "./drain_entries.ts";
 import type { OutboxSweep } from "./outbox_sweep.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
-/** The dependencies and settings of {@link OutboxTimer}. */
 export interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
   readonly sweep: OutboxSweep;

@@ -76,12 +76,10 @@ export interface DeadEntry extends DocumentName {
   readonly reason: string;
 }
 
-/** The dependencies of {@link KvSearchOutbox}. */
 export interface SearchOutboxDependencies extends OutboxParts {
   readonly defaults: DrainLimits;
 }
 
-/** The search outbox in a key-value store. */
 export class KvSearchOutbox implements SearchOutbox {
   readonly #parts: SearchOutboxDependencies;
   readonly #missed = new MissedDocuments();

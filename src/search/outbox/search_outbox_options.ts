@@ -26,8 +26,6 @@ const members = {
   ).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
-/** The description of the options of the search outbox. */
 export const searchOutboxOptionDescriptions = group(members).default({});
 
-/** The options of the search outbox with their defaults. */
 export type ResolvedSearchOutboxOptions = OptionValues<typeof members>;

@@ -25,7 +25,6 @@ export type OutboxFault =
   /** The drainer's lease was about to end. */
   | { readonly kind: "late" };
 
-/** The dependencies of {@link writeEntries}. */
 export interface WriteEntriesDependencies {
   readonly open: Pick<OpenIndex, "index" | "backend" | "isPrepared">;
   readonly records: OutboxStore;

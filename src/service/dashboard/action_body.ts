@@ -25,7 +25,6 @@ export function optionalStringMember(body: unknown, name: string): string | null
     : requireStringMember(body, name);
 }
 
-/** Returns a member of an action's body, or undefined if it is absent. */
 export function memberOf(body: unknown, name: string): unknown {
   return typeof body === "object" && body !== null && Object.hasOwn(body, name)
     ? Reflect.get(body, name)

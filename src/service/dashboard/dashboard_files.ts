@@ -1,7 +1,6 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
-/** Returns the dashboard file at a path, or null if there is no such file. */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };
   if (path === "/icon.svg") return { status: 200, headers: iconHeaders, body: icon };

@@ -39,14 +39,11 @@ const members = {
 /** The description of the option `adminUI`. */
 export const dashboardOptionDescription = either(flag(), group(members)).default(false);
 
-/** The options of the dashboard with resolved defaults. */
 export interface ResolvedDashboard {
   /** Decides who may use the dashboard. Null allows only clients on this machine. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
-  /** The credits ledger, or null if none is shown. */
   readonly credits: CreditsLedger | null;
-  /** The billing, or null if none is shown. */
   readonly billing: Billing | null;
 }
 

@@ -38,7 +38,6 @@ export interface AuditReport {
   readonly entries: readonly AuditEntry[];
 }
 
-/** Creates the report of the operators' writes. */
 export function createAuditReport(audit: OperatorAudit): Report {
   return { name: "audit", method: "GET", answer: (): AuditReport => ({ entries: audit.entries }) };
 }

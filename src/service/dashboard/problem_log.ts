@@ -45,7 +45,6 @@ export class ProblemLog {
     return this.#dropped;
   }
 
-  /** Sets the function that finds the route of a request. */
   findRoutesBy(findRoute: FindRoute): void {
     this.#findRoute = findRoute;
   }

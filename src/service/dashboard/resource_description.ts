@@ -10,7 +10,6 @@ import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** The description of a resource in the dashboard: its fields, and the access to its rows. */
 export interface ResourceDescription {
-  /** Name of the table. */
   readonly name: string;
   /** The last segment of the resource's path below the dashboard, such as `notes`. */
   readonly path: string;

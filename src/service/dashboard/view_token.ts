@@ -14,7 +14,6 @@ const maxUserLength = 4_000;
 /** The lifetime of a view token, in milliseconds. */
 const tokenMs = 600_000;
 
-/** The content of a view token. */
 export interface ViewToken {
   /** The viewed user, or null for an anonymous caller. */
   readonly user: User | null;

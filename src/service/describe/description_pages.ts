@@ -63,7 +63,6 @@ const yamlType = "application/yaml";
 interface DocumentWriter {
   readonly type: string;
   write(prefix: string): string;
-  /** Returns the current number of routes of the app. */
   routeCount(): number;
 }
 

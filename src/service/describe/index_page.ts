@@ -5,7 +5,6 @@ import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { escapeHtml } from "../../protocol/escape_html.ts";
 import { htmlPage } from "../html_page.ts";
 
-/** Returns the index of a service as an HTML page. */
 export function indexPage({ resources }: ServiceIndex): string {
   const content = resources.length === 0
     ? "<p>There is nothing here that you have a right to.</p>"

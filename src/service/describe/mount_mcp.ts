@@ -10,13 +10,11 @@ import type { AppEnv } from "../middleware.ts";
 const mcpPath = "/__service/mcp";
 
 export interface MountMcpOptions {
-  /** Responds to one MCP request. */
   readonly answer: AnswerMcp;
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;
   readonly parseUser: (value: unknown) => User | null;
   readonly bodies: BodyReadingOptions;
-  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
   /** Marks a request as sent by a tool of MCP. Called before the app handles the request. */
   mark(request: Request): void;

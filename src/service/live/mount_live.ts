@@ -41,7 +41,6 @@ export interface MountLiveOptions extends BodyReadingOptions {
   readonly mountedAt: string;
   /** Returns the path at which the app is mounted, as its client sees the path. */
   prefixOf(context: Context<AppEnv>): string;
-  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
   readonly runtime: Runtime;
 }

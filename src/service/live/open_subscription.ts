@@ -20,7 +20,6 @@ import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
 import { type InnerRequest, innerRequestInfo } from "../request_context.ts";
 
-/** The options for the subscriptions of one multiplexed stream. */
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
@@ -36,7 +35,6 @@ export interface SubscriptionOpener {
   readonly mountedAt: string;
   readonly prefix: string;
   readonly observe: Observer;
-  /** The `fetch` of the app. */
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 

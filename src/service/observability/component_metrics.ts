@@ -7,7 +7,6 @@ import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 /** A hub of live streams, as the metrics read it. */
 export interface MeasuredHub {
   readonly counts: HubCounts;
-  /** Number of published changes. */
   readonly published: number;
 }
 

@@ -47,10 +47,8 @@ const members = {
   openTelemetry: flag().default(false),
 } satisfies Described<ObservabilityOptions>;
 
-/** The description of the option `observability`. */
 export const observabilityOptionDescription = either(flag(), group(members)).default(false);
 
-/** The options of observability with resolved defaults. */
 export interface ResolvedObservability {
   /** The options of metrics, or null if no metrics are collected. */
   readonly metrics: ResolvedMetrics | null;
@@ -60,14 +58,12 @@ export interface ResolvedObservability {
   readonly openTelemetry: boolean;
 }
 
-/** The options of metrics with resolved defaults. */
 export interface ResolvedMetrics {
   readonly registry: Metrics;
   /** Decides who may read the metrics. Null applies the default. */
   readonly authorize: AuthorizeMetrics | null;
 }
 
-/** Resolves the option `observability`. */
 export function resolveObservability(
   option: boolean | OptionValues<typeof members>,
 ): ResolvedObservability {

@@ -25,7 +25,6 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
   });
 }
 
-/** The version and the resource usage of a process. */
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
@@ -38,7 +37,6 @@ export interface ProcessUsage {
   readonly hostVersion: string;
 }
 
-/** Returns the current usage of this process. */
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();

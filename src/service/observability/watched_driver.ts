@@ -7,7 +7,6 @@ export type WatchEnd = (error: unknown) => void;
 
 type WatchStatement = (statement: Statement) => WatchEnd;
 
-/** Watches the operations of a driver. */
 export interface DriverWatch {
   /**
    * Called before a statement or a transaction. Returns a function that is called when each of the

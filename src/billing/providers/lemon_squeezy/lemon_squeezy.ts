@@ -41,7 +41,6 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly testMode?: boolean | undefined;
 }
 
-/** The descriptions of the options of {@link lemonSqueezy}. */
 export const lemonSqueezyOptionDescriptions = group(
   {
     ...providerOptionDescriptions,

@@ -25,7 +25,6 @@ export interface PaddleOptions extends ProviderOptions {
   readonly sandbox?: boolean | undefined;
 }
 
-/** The descriptions of the options of {@link paddle}. */
 export const paddleOptionDescriptions = group(
   {
     ...providerOptionDescriptions,

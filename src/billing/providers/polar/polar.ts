@@ -36,7 +36,6 @@ export interface PolarOptions extends ProviderOptions {
   readonly usageEvent?: string | undefined;
 }
 
-/** The descriptions of the options of {@link polar}. */
 export const polarOptionDescriptions = group(
   {
     ...providerOptionDescriptions,

@@ -14,7 +14,6 @@ export interface StripeOptions extends ProviderOptions {
   readonly apiVersion?: string | undefined;
 }
 
-/** The descriptions of the options of `stripe`. */
 export const stripeOptionDescriptions = group(
   {
     ...providerOptionDescriptions,

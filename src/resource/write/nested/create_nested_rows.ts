@@ -13,7 +13,6 @@ import { writeSteps } from "./write_steps.ts";
 import type { NestedPlan } from "./nested_plan.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
-/** The plan to create rows with their nested rows, and the grants for all of these rows. */
 export interface CreatePlan extends NestedPlan {
   /** The optimistic ids of the top-level rows, in their order. Null means no id. */
   readonly ids: readonly (string | null)[];

@@ -31,7 +31,6 @@ export async function findRows(
   });
 }
 
-/** Returns the key by which a body identifies an existing row. */
 export function keyOfExistingRow({ given }: NestedRow, { table }: Resource): Key {
   return table.primaryKey.map((column) => given.get(column));
 }

@@ -84,13 +84,11 @@ export function hasForeignKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
 
-/** Returns true if a row has this value in a column of a foreign key. */
 export function hasValue(row: Row, column: ColumnInfo, value: unknown): boolean {
   const stored = row[column.name] ?? null;
   return stored !== null && value !== databaseDefault && isSame(stored, value, column);
 }
 
-/** Returns the filter over the rows with these foreign key values. */
 export function referringRowsFilter(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }

@@ -31,7 +31,6 @@ export function rowToUpdate({ updated }: NestedPlan): RowToUpdate {
   return updated;
 }
 
-/** Returns the call that writes nested rows of another resource. */
 export function nestedWriteCall(
   resource: Resource,
   access: RelatedWrite["access"],

@@ -60,7 +60,6 @@ export interface RelationChange {
   readonly around: NestedRow;
   /** The existing rows to relate. */
   readonly connect: readonly NestedRow[];
-  /** The related rows to disconnect. */
   readonly disconnect: readonly NestedRow[];
   /** The path at which the body removes all other related rows, or null if it removes none. */
   readonly removesOthers: BodyPath | null;

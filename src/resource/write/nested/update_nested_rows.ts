@@ -20,7 +20,6 @@ import { prepareSteps } from "./prepare_steps.ts";
 import { storedRow } from "./write_state.ts";
 import { writeSteps } from "./write_steps.ts";
 
-/** The plan to update a row and its relations, and the grants for both. */
 export interface UpdateNestedPlan extends NestedPlan {
   readonly optimisticId: string | null;
 }

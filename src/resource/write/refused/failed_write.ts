@@ -2,7 +2,6 @@ import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_erro
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** The body path of a row that a statement writes, and the row's values. */
 export interface FailedRow {
   readonly path: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -15,7 +14,6 @@ export class FailedWrite extends DatabaseError {
   /** The rows of the failed statement. One of these rows caused the failure. */
   readonly rows: readonly FailedRow[];
 
-  /** Creates the error from the driver's error. */
   constructor(
     { kind, cause, constraint, raised }: DatabaseError,
     resource: Resource,

@@ -91,7 +91,6 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   }
 }
 
-/** The connection of a part of an open transaction. */
 export class PartConnection<Notes> implements Joinable<Notes> {
   readonly #around: Joinable<Notes>;
   readonly #isAroundOpen: () => boolean;

@@ -27,7 +27,6 @@ export interface SortedItems {
   readonly fresh: readonly UpsertItem[];
 }
 
-/** Input of {@link sortItems}. */
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
   /** The unique key whose values identify the rows of the items. */

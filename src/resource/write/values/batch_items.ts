@@ -18,11 +18,8 @@ import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
 import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
 
-/** An item of a batch that identifies its row by a key. */
 export interface KeyedItem {
-  /** The item's index in the batch. */
   readonly index: number;
-  /** The item's path in the body. */
   readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
@@ -54,13 +51,10 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
-/** Options for parsing the items of a batch with keys. */
 export interface KeyedItemsOptions {
-  /** The maximum number of items. */
   readonly limit: number;
   /** The unique key of the items, which may be the primary key. */
   readonly by: KeyColumns;
-  /** Parses the fields of an item. */
   readonly parse: ParseFields;
 }
 

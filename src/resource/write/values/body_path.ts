@@ -24,7 +24,6 @@ export async function atPathAsync<Result>(
   }
 }
 
-/** Returns the error with the path in the body added. */
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
   // An error of the whole body needs no path.
   if (path === "") return error;
@@ -50,7 +49,6 @@ export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.fre
 /** The body path of the values that a batch by filter sets. */
 export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
 
-/** Returns the body path of an item of a batch. */
 export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }

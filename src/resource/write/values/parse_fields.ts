@@ -11,7 +11,6 @@ import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.t
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** An error in the fields of a body: its path and a message. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;

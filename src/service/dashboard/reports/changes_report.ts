@@ -21,7 +21,6 @@ export interface ChangesReportDependencies {
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 
-/** The recorded changes of one row. */
 export interface ChangesReport {
   /** Changes, newest first. */
   readonly changes: readonly ChangeOfRow[];

@@ -3,7 +3,6 @@ import type { LedgerEntry } from "../../../billing/ledger/ledger_entry.ts";
 import type { Report } from "../report.ts";
 import { requireParameter } from "../report_query.ts";
 
-/** An account of the credits ledger. */
 export interface CreditsReport {
   /** The number of credits that the account can spend. 0 for an account without entries. */
   readonly balance: number;

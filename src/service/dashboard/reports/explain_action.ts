@@ -15,7 +15,6 @@ import type { Report } from "../report.ts";
 import { requireResource } from "../report_query.ts";
 import { authorizeAdditional } from "../../../resource/authorize_related.ts";
 
-/** The query plan of a list. */
 export interface ExplainedList {
   /** The SQL statement with placeholders. */
   readonly sql: string;

@@ -11,7 +11,6 @@ export interface ProblemsReport {
   readonly isComplete: boolean;
 }
 
-/** Creates the report of problem responses, in groups. */
 export function createProblemsReport(log: ProblemLog): Report {
   return {
     name: "problems",

@@ -15,7 +15,6 @@ import type { Report } from "../report.ts";
 import { requireResource } from "../report_query.ts";
 import { readViewedUser } from "../view_token.ts";
 
-/** The right of a user to one access of a resource. */
 export interface AccessRight {
   readonly access: Access;
   /** The name of the policy of the scope, or null if the scope is another function. */
@@ -105,7 +104,6 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
   };
 }
 
-/** Returns the grant of an access, or null if the user has none. */
 async function grantTo(access: Access, { user, resource }: Question): Promise<Grant | null> {
   try {
     return await authorize(access, user, resource.policy);

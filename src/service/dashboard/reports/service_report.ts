@@ -20,7 +20,6 @@ export interface ServiceReport {
   readonly resources: readonly ResourceDescription[];
 }
 
-/** The optional features that have pages in the dashboard. */
 export interface DashboardFeatures {
   readonly search: boolean;
   readonly outbox: boolean;

@@ -69,7 +69,6 @@ interface ParseState {
   readonly maxRows: number;
   /** The number of embedded rows so far. */
   count: number;
-  /** The depth of the rows that are being parsed. */
   depth: number;
 }
 

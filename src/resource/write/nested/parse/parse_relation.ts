@@ -17,7 +17,6 @@ export interface RelationRequest {
   readonly removesOthers: BodyPath | null;
 }
 
-/** A part of a body, and its path. */
 export interface BodyPart {
   readonly body: unknown;
   readonly bodyPath: BodyPath;

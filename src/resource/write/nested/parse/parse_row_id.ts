@@ -25,7 +25,6 @@ export function isKeyObject(value: unknown, { table: { primaryKey } }: Resource)
     primaryKey.every(({ name }) => Object.hasOwn(value, name));
 }
 
-/** Returns true if a value of a body is an object with members. */
 export function isPlainObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -34,7 +34,6 @@ export interface DraftRow extends NestedRow {
   readonly foreignKeySources: ForeignKeySource[];
   readonly embedded: EmbeddedRows[];
   readonly nested: ReadonlyMap<string, unknown>;
-  /** True if the row is created. */
   readonly isNew: boolean;
 }
 

@@ -44,7 +44,6 @@ export interface ResolvedChange {
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
-/** The context in which a change of related rows is resolved. */
 export interface ResolvingContext {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
