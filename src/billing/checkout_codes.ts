@@ -14,7 +14,6 @@ export interface CodedCheckout {
   readonly mode: CheckoutMode;
 }
 
-/** The provider and the secrets with which checkout codes are computed. */
 export interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;

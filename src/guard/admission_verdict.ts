@@ -1,4 +1,3 @@
-/** The properties of a request that determine its admission. */
 export interface AdmissionInput {
   /** True for a live stream, which cannot be challenged after it has started. */
   readonly isStream: boolean;

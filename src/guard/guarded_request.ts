@@ -1,6 +1,5 @@
 import type { User } from "../auth/user.ts";
 
-/** The properties of a request that its admission needs. */
 export interface GuardedRequest {
   readonly request: Request;
   /** The raw path, and the raw query without the question mark. */

@@ -50,7 +50,6 @@ export interface IdempotencyContext
 /** The claim of a request, whose response uses the storage share of a client. */
 export type RequestClaim = IdempotencyClaim & { readonly share: string };
 
-/** The operation of a request with an idempotency key. */
 export interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestOutcome>;
   /** Throws if the caller has lost the right to the operation. */

@@ -17,12 +17,9 @@ export interface IdempotencyStore {
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/**
- * How long a claim lasts without renewal, in milliseconds. Renewals are three times as frequent.
- */
+/** Duration of a claim without renewal, in milliseconds. Renewals are three times as frequent. */
 export const idempotencyLeaseMs = 30_000;
 
-/** A request's claim on its key in an idempotency store. */
 export interface IdempotencyClaim {
   /** Identifies the key, the caller and the path by a string of 43 characters. */
   readonly id: string;
@@ -37,7 +34,6 @@ export interface IdempotencyClaim {
 /** The result of claiming a key. The fingerprint belongs to the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
-/** The claim or the response that a store has found under an idempotency key. */
 export type FoundKeyRecord =
   | { readonly kind: "in-flight"; readonly fingerprint: string }
   | {

@@ -11,7 +11,6 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The options of the idempotency store in the key-value store. */
 export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;

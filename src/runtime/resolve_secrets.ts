@@ -3,7 +3,6 @@ import { testedValue } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The source of a secret, and what happens if no secret is set. */
 export interface SecretSource {
   /** The value of the option. The first secret of a list encrypts, and all secrets decrypt. */
   readonly given: string | readonly string[] | undefined;
@@ -44,9 +43,7 @@ export function isRandomSecret(
   return secret === undefined || secret.length === 0;
 }
 
-/**
- * Returns the secrets of an option or variable, or null. Throws a plain Error for a short secret.
- */
+/** Returns the secrets of an option or variable, or null. Throws a plain Error for a short one. */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,
@@ -58,9 +55,7 @@ export function findSecrets(
   return found === undefined ? null : [found].flat();
 }
 
-/**
- * Returns the secrets of an option or variable. Throws a plain Error for a short or missing one.
- */
+/** Returns an option's or variable's secrets. Throws a plain Error for a short or missing one. */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
   const found = findSecrets(source, runtime);

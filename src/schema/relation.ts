@@ -46,7 +46,6 @@ export interface ColumnPair {
   readonly other: ColumnInfo;
 }
 
-/** Returns the column pairs of a relation step for the opposite direction. */
 export function reversedPairs([first, ...more]: ColumnPairs): ColumnPairs {
   return [reversedPair(first), ...more.map(reversedPair)];
 }

@@ -242,7 +242,6 @@ export interface TableInfo {
 /** An in-process row of a table, by column name: the values of responses and of hidden columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The arguments from which {@link createTableInfo} creates a description. */
 export interface TableInfoOptions
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,

@@ -43,7 +43,6 @@ export function documentWords(texts: readonly string[]): readonly string[] {
   });
 }
 
-/** Yields the words of a string and their positions. */
 export function* locateWords(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(wordPattern)) {
     yield { from: index, to: index + found.length, folded: foldWord(found) };

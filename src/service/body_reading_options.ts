@@ -17,7 +17,6 @@ export interface BodyReadingOptions {
   readonly clock: Clock;
 }
 
-/** A request to a route without a resource, with the body that was read. */
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -1,7 +1,6 @@
 import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 import { hashPart, namePart } from "../../kv/key_encoding.ts";
 
-/** The keys of the ledger's records in the key-value store. */
 export const ledgerKeys = {
   /** The balance and open reservations of an account. Every operation writes this key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],

@@ -23,7 +23,6 @@ const subscription = {
 
 const routes = { tag: "Billing", needsUser: true } as const;
 
-/** The OpenAPI descriptions of the billing routes. */
 export const billingDescriptions = {
   checkout: {
     ...routes,

@@ -21,7 +21,6 @@ export interface PaidCreditsOptions {
   readonly plans: BillingPlans;
   /** True if a payment of zero grants credits, as for a trial or a 100 % coupon. */
   readonly grantOnZeroAmount: boolean;
-  /** Returns the known terms of a subscription, oldest first. */
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
 }
 

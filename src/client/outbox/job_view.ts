@@ -2,7 +2,6 @@ import type { Overlays } from "../overlays/overlays.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 
-/** The functions of {@link Overlays} that an outbox uses. */
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
 /** A row that a job has created. */

@@ -4,7 +4,6 @@ import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, TabJobs } from "./job_view.ts";
 
-/** A write as the program passes it to the outbox. */
 export interface NewWrite {
   readonly kind: Job["kind"];
   /** The row's key, or the write that creates the row. Null for a new row. */

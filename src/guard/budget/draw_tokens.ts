@@ -13,7 +13,6 @@ export interface TokenDemand {
   readonly taken: number;
 }
 
-/** The stored record of a caller's bucket. */
 export interface BucketRecord extends Bucket {
   /** Number of changes to the record. It also shows changes that left the token count the same. */
   readonly changes: number;

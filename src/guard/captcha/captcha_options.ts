@@ -33,9 +33,7 @@ export interface ResolvedCaptchaOptions {
   readonly tokenHeader: string;
 }
 
-/**
- * Validates the options of CAPTCHAs and sets defaults. Throws a plain Error that names the option.
- */
+/** Validates the CAPTCHA options and sets defaults. Throws a plain Error that names the option. */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,

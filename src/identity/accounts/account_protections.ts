@@ -3,7 +3,6 @@ import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
-/** The cost and the requirements of each route of accounts. */
 export interface AccountProtections {
   readonly login: OperationProtection;
   /** The protection of a risky login, which needs a CAPTCHA. Null if the risk is not checked. */

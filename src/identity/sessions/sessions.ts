@@ -28,7 +28,6 @@ interface SessionRecord {
   readonly endsAt: number;
 }
 
-/** A new session: its token, and the end of its lifetime. */
 export interface NewSession {
   readonly token: string;
   readonly endsAt: number;

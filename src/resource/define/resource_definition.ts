@@ -125,7 +125,6 @@ export function resource<
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 
-/** The definition of a resource with its table's description and its database. */
 export interface ServedTable {
   readonly definition: ResourceDefinition;
   readonly table: TableInfo;

@@ -3,7 +3,6 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
-/** The policy for the ETags of a resource, with every default resolved. */
 export interface EtagPolicy {
   readonly versionField: ColumnInfo | null;
   readonly updatedAtField: ColumnInfo | null;

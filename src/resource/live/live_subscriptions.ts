@@ -1,6 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
 
-/** One subscription of a multiplexed stream, as in its request. */
 export interface LiveSubscription {
   /** The client's name for the subscription. Every event of the subscription contains the name. */
   readonly key: string;

@@ -66,7 +66,6 @@ export interface Included {
   readonly included: readonly Included[];
 }
 
-/** An empty list of included rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
 export const noIncludes: readonly Include[] = Object.freeze([]);

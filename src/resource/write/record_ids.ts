@@ -21,7 +21,6 @@ export interface WrittenRow {
   readonly optimisticId: string | null;
 }
 
-/** An empty map, for a write without optimistic ids. */
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
 /**

@@ -27,7 +27,6 @@ import { requireWithinScope } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
 import { updateReturning } from "./update_row.ts";
 
-/** The update of one locked row: its stored state and its new values. */
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 export type ItemUpdate = LockedRowUpdate & KeyedItem;

@@ -59,11 +59,8 @@ export interface DrizzleColumn {
 
 /** The property under which a Drizzle table stores a function that names its columns. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
-/** The property under which a Drizzle table stores its name. */
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
-/** The property under which a Drizzle table stores its schema. */
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
-/** The property under which a Drizzle table stores its columns. */
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
 /** The property under which a Drizzle table stores the columns that its third argument receives. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");

@@ -78,14 +78,11 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   bytes: { ...plain, isLong: true, hasSeveralForms: true, isWholeInJson: true },
 };
 
-/** Returns true if a column stores only whole numbers. */
 export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindProperties[kind].arithmetic === "whole";
 }
 
-/**
- * Returns the entries of an object that has one member for each kind, in the order of the members.
- */
+/** Returns the entries of an object with one member for each kind, in the order of the members. */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
   // The type requires all kinds as keys, so no other key exists.
   return Object.entries(table) as [ColumnKind, T][];

@@ -6,17 +6,13 @@ export interface Hit {
   readonly sort: SortValues;
 }
 
-/** The names, the uuid and the metadata of an index, as a server returns them. */
 export interface IndexMetadata {
   /** Name of the index itself, not of an alias that refers to it. */
   readonly name: string;
   /** The server's id of the index. If the index is created again, it has a different id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /**
-   * The metadata, or null if another program created the index. `filled` is the uuid of the index
-   * that was filled.
-   */
+  /** Metadata, or null if another program created the index. `filled`: uuid of the filled index. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }
@@ -34,9 +30,7 @@ export interface BulkOutcome {
   readonly isLost: boolean;
 }
 
-/**
- * Reads the hits of a search response. Throws a plain Error unless the response contains all hits.
- */
+/** Reads the hits of a search response. Throws a plain Error unless the response has all hits. */
 export function readHits(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -89,7 +83,6 @@ export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
-/** Returns true if a response is the self-description of an OpenSearch server. */
 export function isOpenSearchServer(body: unknown): boolean {
   return typeof member(member(body, "version"), "number") === "string";
 }

@@ -3,7 +3,6 @@ import type { OperatorObservation } from "../../runtime/observations/operator_ob
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Report } from "./report.ts";
 
-/** A write by the operator, with the time of its response. */
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
   /** The time of the response, in milliseconds since 1970. */
   readonly at: number;

@@ -18,7 +18,6 @@ export interface CreatePlan extends NestedPlan {
   readonly ids: readonly (string | null)[];
 }
 
-/** The created rows of the top level and their nested rows. */
 export interface CreatedRows extends WrittenRows {
   readonly included: readonly Included[];
 }

@@ -24,7 +24,6 @@ export interface UpdateNestedPlan extends NestedPlan {
   readonly optimisticId: string | null;
 }
 
-/** An updated row, and the included rows of the relations in its body. */
 export interface UpdatedRows extends WrittenRow {
   readonly included: readonly Included[];
 }

@@ -31,7 +31,6 @@ export interface DashboardFeatures {
   readonly changes: boolean;
 }
 
-/** Creates the report of the service: its resources with their rights, and its features. */
 export function createServiceReport(
   { resources, prefix, ...facts }: ServiceReportDependencies,
 ): Report {

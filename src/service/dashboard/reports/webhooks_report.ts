@@ -8,7 +8,6 @@ export interface WebhooksReport {
   readonly deliveries: readonly ReceivedDelivery[];
 }
 
-/** Creates the report of the payment provider's webhook deliveries. */
 export function createWebhooksReport(billing: Pick<Billing, "deliveries">): Report {
   return {
     name: "webhooks",

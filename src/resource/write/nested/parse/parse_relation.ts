@@ -7,7 +7,6 @@ import { invalidField, ownMember } from "../../values/parse_fields.ts";
 import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** The changes of one relation in the body of a row. */
 export interface RelationRequest {
   /** The rows to relate, in the order of the body. */
   readonly wanted: readonly RowToRelate[];

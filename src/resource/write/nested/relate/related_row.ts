@@ -36,7 +36,6 @@ export type RelatedRow =
     readonly current: Row;
   };
 
-/** The result of resolving a change of related rows against the stored rows. */
 export interface ResolvedChange {
   /** The rows to write. Removed rows come first, because they may conflict with other rows. */
   readonly rows: readonly RelatedRow[];
