@@ -39,6 +39,7 @@ export class TimedSlices implements Slices {
   readonly #yieldTurn: YieldTurn;
   #size = 1;
 
+  /** Creates slices of at most `maxSize` items. */
   constructor(maxSize: number, clock: Clock) {
     this.#maxSize = maxSize;
     this.#clock = clock;

@@ -52,6 +52,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
 }
 
 export interface KeyedItemsOptions {
+  /** The maximum number of items. */
   readonly limit: number;
   /** The unique key of the items, which may be the primary key. */
   readonly by: KeyColumns;
