@@ -88,16 +88,17 @@ class PostgresDriver implements Driver {
     };
     const limiter = (maxRunning: number) =>
       new ReadLimiter({ ...options, maxRunning, maxWaiting: maxWaitingReads });
+    // Reads by key do not wait for the reads of requests, which may be longer.
+    const shared = (assumedMs: number) => pipelines ? new SharedReads(parts, assumedMs) : null;
+    const hasSessions = options.sessions.length >= options.maxReads + reservedSessions;
     this.#parts = {
       ...parts,
       turns: limiter(options.maxReads),
-      // Reads by key do not wait for these reads, which may be longer.
-      shared: pipelines && options.sessions.length >= options.maxReads + reservedSessions
-        ? new SharedReads(parts, slowMs)
-        : null,
+      shared: hasSessions ? shared(slowMs) : null,
       sharedTurns: limiter(maxRunningReads),
+      acting: { keyed: shared(1), listed: hasSessions ? shared(slowMs) : null },
     };
-    this.#sharedReads = pipelines ? new SharedReads(parts, 1) : null;
+    this.#sharedReads = shared(1);
     this.loneWrites = !pipelines ? this : new SharedWrites({
       ...parts,
       alone: (statement: Statement) => this.#query(statement),

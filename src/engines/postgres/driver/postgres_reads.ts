@@ -7,7 +7,7 @@ import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
-import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
+import type { ReadIdentity, SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
@@ -19,6 +19,8 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection, or null if connections do not. */
   readonly shared: SharedReads | null;
+  /** In whose name quick reads run. */
+  readonly identity?: ReadIdentity;
   /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
 }
@@ -49,7 +51,7 @@ export class PostgresReads implements Connection {
 
   /** Returns null if the statement is not known to be quick or did not end in time. */
   async #shared(statement: Statement): Promise<QueryResult | null> {
-    const { shared, sharedTurns } = this.#parts;
+    const { shared, sharedTurns, identity } = this.#parts;
     if (shared === null || !shared.isQuick(statement)) return null;
     const { maxBytes } = this.#limits;
     let bytes = 0;
@@ -58,7 +60,7 @@ export class PostgresReads implements Connection {
       const result = await shared.read(statement, (row) => {
         bytes += bytesOfRow(row);
         return this.#bytes + bytes <= maxBytes;
-      });
+      }, identity);
       if (result === null) return null;
       this.#bytes += bytes;
       if (this.#bytes > maxBytes) throw tooLarge();

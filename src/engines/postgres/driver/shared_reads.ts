@@ -2,12 +2,13 @@ import { afterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Deadline } from "../../../runtime/deadline.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import type { QueryResult } from "../../../db/driver.ts";
+import type { DatabaseIdentity, QueryResult } from "../../../db/driver.ts";
 import { StatementDurations } from "../../../db/statement_durations.ts";
 import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
+import { runAs } from "./transactions/acting_connection.ts";
 
 /** The dependencies of {@link SharedReads}. */
 export interface SharedReadsDependencies {
@@ -22,10 +23,16 @@ export interface SharedReadsDependencies {
 /** Returns false if a row has to be left out, and all previous rows of its read with it. */
 export type KeepRow = (row: readonly (string | null)[]) => boolean;
 
+/** An identity, and a string that no other identity has. */
+export interface ReadIdentity extends DatabaseIdentity {
+  readonly key: string;
+}
+
 /** A read that waits for its result. */
 interface WaitingRead {
   readonly statement: Statement;
   readonly keep: KeepRow;
+  readonly identity: ReadIdentity | null;
   readonly resolve: (result: QueryResult | null) => void;
   readonly reject: (error: unknown) => void;
   /** The read on the connection, or null before it was sent. */
@@ -41,8 +48,8 @@ interface WaitingRead {
 /** The maximum number of connections that run shared reads at the same time. */
 const maxConnections = 2;
 
-/** The maximum number of reads that are sent together. */
-const maxReads = 32;
+/** The maximum number of reads, and of statements, that are sent together. */
+const [maxReads, maxStatements] = [32, 96];
 
 /** The maximum number of running reads. */
 export const maxRunningReads: number = maxConnections * maxReads;
@@ -59,7 +66,8 @@ export const slowMs = 1_000;
 /**
  * Runs reads that are known to be quick. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
- * read has its own result or error.
+ * read has its own result or error. Either all reads of one `SharedReads` have an identity, or none.
+ * The reads of one identity share a transaction, and are repeated alone if any part of it fails.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -91,10 +99,14 @@ export class SharedReads {
    * Runs a quick statement. Resolves with null if the statement has to run on a separate
    * connection. Rows for which `keep` returns false are omitted, with all previous rows.
    */
-  read(statement: Statement, keep: KeepRow = keepAll): Promise<QueryResult | null> {
+  read(
+    statement: Statement,
+    keep: KeepRow = keepAll,
+    identity: ReadIdentity | null = null,
+  ): Promise<QueryResult | null> {
     return new Promise((resolve, reject) => {
       const state = { sent: null, canceled: null, isDone: false, isGivenUp: false };
-      this.#waiting.push({ statement, keep, resolve, reject, ...state });
+      this.#waiting.push({ statement, keep, identity, resolve, reject, ...state });
       this.#start();
     });
   }
@@ -126,14 +138,19 @@ export class SharedReads {
     end();
   }
 
-  /** Removes the next reads from the queue. */
+  /** Removes the next reads from the queue. The reads of one identity follow each other. */
   #take(): readonly WaitingRead[] {
-    let count = 0;
-    for (let ms = 0; count < Math.min(this.#waiting.length, maxReads); count++) {
-      ms += this.#expectedMs(this.#waiting[count]!.statement);
-      if (ms > maxExpectedMs && count > 0) break;
+    let [count, ms, statements] = [0, 0, 0];
+    const keys = new Set<string>();
+    for (; count < Math.min(this.#waiting.length, maxReads); count++) {
+      const { statement, identity } = this.#waiting[count]!;
+      ms += this.#expectedMs(statement);
+      statements += identity === null || keys.has(identity.key) ? 1 : 4;
+      if ((ms > maxExpectedMs || statements > maxStatements) && count > 0) break;
+      if (identity !== null) keys.add(identity.key);
     }
-    return this.#waiting.splice(0, count);
+    const reads = this.#waiting.splice(0, count);
+    return keys.size < 2 ? reads : [...Map.groupBy(reads, keyOf).values()].flat();
   }
 
   /**
@@ -151,10 +168,9 @@ export class SharedReads {
       else if (running !== undefined && running.sent !== null) {
         this.measured(running.statement, slowMs);
       }
-      for (const read of left) {
-        read.isGivenUp = true;
-        read.resolve(null);
-      }
+      for (const read of left) read.isGivenUp = true;
+      // Also reads that were answered, but whose transaction has not ended.
+      for (const read of reads) read.resolve(null);
       stop = clock.after(maxWaitMs, giveUp);
     };
     let stop = clock.after(maxWaitMs, giveUp);
@@ -173,7 +189,9 @@ export class SharedReads {
         // No connection was free until now, and some reads may have been given up.
         const open = reads.filter(({ isGivenUp }) => !isGivenUp);
         const beganAt = clock.elapsedMs();
-        await Promise.all(open.map((read) => this.#run(connection, read)));
+        if (open.some(({ identity }) => identity !== null)) await this.#runActing(connection, open);
+        else await Promise.all(open.map((read) => this.#run(connection, read)));
+        await Promise.all(open.map(({ canceled }) => canceled));
         const [first] = open;
         if (first === undefined || open.some(({ isGivenUp }) => isGivenUp)) return;
         this.measured(first.statement, (clock.elapsedMs() - beganAt) / open.length);
@@ -188,17 +206,45 @@ export class SharedReads {
   }
 
   async #run(connection: PostgresConnection, read: WaitingRead): Promise<void> {
-    const { statement, keep } = read;
-    read.sent = connection.read(statement.text, statement.values.map(toPostgresText), keep, true);
+    const { statement } = read;
     try {
-      read.resolve(toQueryResult(await read.sent.result, statement));
+      read.resolve(toQueryResult(await send(connection, read), statement));
     } catch (error) {
       if (connection.lost || isStalePlan(error)) read.resolve(null);
       else read.reject(translate(error, statement, "read", this.#parts.raisedMessages));
     }
-    read.isDone = true;
-    await read.canceled;
   }
+
+  /** Sends a transaction for each identity, without waiting. Resolves when all have ended. */
+  async #runActing(connection: PostgresConnection, reads: readonly WaitingRead[]): Promise<void> {
+    let before: Promise<unknown> = Promise.resolve();
+    await Promise.all([...Map.groupBy(reads, keyOf).values()].map((group) => {
+      const all = () => Promise.all(group.map((read) => send(connection, read)));
+      const own = runAs(connection, group[0]!.identity!, true, all);
+      // After a COMMIT that failed, the next reads could belong to the same transaction. Therefore
+      // nothing is returned unless all previous transactions have succeeded as well.
+      const sound = before = Promise.all([own, before]);
+      return sound.then(([results]) => {
+        for (const [n, read] of group.entries()) {
+          read.resolve(toQueryResult(results[n]!, read.statement));
+        }
+      }, async () => {
+        for (const read of group) read.resolve(null);
+        await Promise.allSettled([own]);
+      });
+    }));
+  }
+}
+
+/** Sends a read without waiting for the responses to the previous statements. */
+function send(connection: PostgresConnection, read: WaitingRead): ScheduledRead["result"] {
+  const { statement: { text, values }, keep } = read;
+  read.sent = connection.read(text, values.map(toPostgresText), keep, true);
+  return read.sent.result.finally(() => read.isDone = true);
+}
+
+function keyOf({ identity }: WaitingRead): string {
+  return identity?.key ?? "";
 }
 
 function keepAll(): boolean {

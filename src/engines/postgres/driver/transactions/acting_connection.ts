@@ -3,9 +3,6 @@ import type { DatabaseIdentity } from "../../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, ScheduledRead } from "../postgres_connection.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
-/** A function that sends one statement, and returns a promise of its result. */
-type Send = () => Promise<PostgresResult>;
-
 /**
  * Takes an identity on a connection until the end of its transaction. Rejects as `unavailable` if
  * the role does not exist any more, or if the login role is not its member any more.
@@ -35,30 +32,31 @@ export async function takeIdentity(
 const refusedRoles: ReadonlySet<string> = new Set(["22023", "42704", "42501"]);
 
 /**
- * Runs a statement in a separate transaction, in the name of an identity. The four statements are
- * sent together if the connection can do so. Nothing is returned unless all four succeed: after a
- * BEGIN that failed, the statement has run with the rights of the login role.
+ * Sends statements in a separate transaction, in the name of an identity. All are sent together if
+ * the connection can do so. Nothing is returned unless all succeed: after a BEGIN that failed, the
+ * statements have run with the rights of the login role.
  */
-export async function runAs(
+export async function runAs<T>(
   connection: PostgresConnection,
   identity: DatabaseIdentity,
   pipelines: boolean,
-  send: Send,
-): Promise<PostgresResult> {
-  const [, , result, done] = await sendInOrder(pipelines, [
+  send: () => Promise<T>,
+): Promise<T> {
+  const results: T[] = [];
+  let end = "";
+  await sendInOrder<unknown>(pipelines, [
     () => connection.run("BEGIN", [], true),
     () => takeIdentity(connection, identity),
-    send,
-    () => connection.run("COMMIT", [], true),
+    async () => results.push(await send()),
+    async () => end = (await connection.run("COMMIT", [], true)).command,
   ]).catch(async (error) => {
     // COMMIT itself may have failed, and the transaction is then still open.
     await rollBack(connection);
     throw error;
   });
-  if (result === undefined || done?.command !== "COMMIT") {
-    throw new DatabaseError("unavailable", new Error("The server rolled back"));
-  }
-  return result;
+  const [result] = results;
+  if (end === "COMMIT" && result !== undefined) return result;
+  throw new DatabaseError("unavailable", new Error("The server rolled back"));
 }
 
 /**
@@ -128,7 +126,7 @@ export class ActingConnection implements PostgresConnection {
     this.#connection.drop();
   }
 
-  #around(send: Send): Promise<PostgresResult> {
+  #around(send: () => Promise<PostgresResult>): Promise<PostgresResult> {
     return runAs(this.#connection, this.#identity, this.#pipelines, send);
   }
 }

@@ -17,6 +17,7 @@ import type { PostgresConnection, PostgresSession } from "../postgres_connection
 import { toPostgresError } from "../postgres_errors.ts";
 import { type PostgresReadDependencies, PostgresReads } from "../postgres_reads.ts";
 import { runStatement, translate } from "../run_statement.ts";
+import type { ReadIdentity, SharedReads } from "../shared_reads.ts";
 import { ActingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
 import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
 
@@ -24,12 +25,14 @@ import { rollBack, runTransaction, type TransactionParts } from "./postgres_tran
 export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
   /** True if a connection sends several statements before the responses. */
   readonly pipelines: boolean;
+  /** Run quick reads in the name of identities: reads by key, and the reads of requests. */
+  readonly acting: { readonly keyed: SharedReads | null; readonly listed: SharedReads | null };
 }
 
 /**
  * The driver that runs every statement in the name of an identity, on the connections of another
- * driver. Each statement is in a transaction, and the identity ends with the transaction. No
- * statement shares a transaction or a round trip with a statement of another request.
+ * driver. Each statement is in a transaction, and the identity ends with the transaction. Only
+ * quick reads of the same identity share a transaction.
  */
 export class ActingDriver implements Driver {
   /** Absent if the driver itself belongs to the service, by a role that is not the login role. */
@@ -41,7 +44,7 @@ export class ActingDriver implements Driver {
   readonly created: WeakSet<TableInfo> | undefined;
   readonly loneWrites: Connection = this;
   readonly #parts: ActingDriverParts;
-  readonly #identity: DatabaseIdentity;
+  readonly #identity: ReadIdentity;
   readonly #login: Driver;
   /** The role of the service. `none` is the login role. */
   readonly #systemRole: string;
@@ -57,7 +60,8 @@ export class ActingDriver implements Driver {
     this.signals = base.signals;
     this.created = base.created;
     this.#parts = parts;
-    this.#identity = identity;
+    const { role, settings } = identity;
+    this.#identity = { ...identity, key: JSON.stringify([role, Object.entries(settings)]) };
   }
 
   as(identity: DatabaseIdentity): Driver {
@@ -69,15 +73,19 @@ export class ActingDriver implements Driver {
     if (base !== undefined && this.#isForSystem(statement)) return await base.query(statement);
     this.#parts.guard.check();
     const isRead = statement.isSingle === true && statement.text.startsWith("SELECT");
-    return isRead
-      ? await readTwice(() => this.#read(statement))
-      : await twice(() => this.#write(statement));
+    if (!isRead) return await twice(() => this.#write(statement));
+    const { acting: { keyed } } = this.#parts;
+    const shared = keyed?.isQuick(statement)
+      ? await keyed.read(statement, undefined, this.#identity)
+      : null;
+    return shared ?? await readTwice(() => this.#read(statement));
   }
 
   reads(limits: ReadLimits): Connection {
     const connect = async (session: PostgresSession, limit: Deadline) =>
       this.#acting(await this.#parts.connect(session, limit));
-    const reads = new PostgresReads({ ...this.#parts, connect, shared: null }, limits);
+    const shared = { shared: this.#parts.acting.listed, identity: this.#identity };
+    const reads = new PostgresReads({ ...this.#parts, connect, ...shared }, limits);
     return { query: (statement) => readTwice(() => reads.query(statement)) };
   }
 
@@ -116,12 +124,15 @@ export class ActingDriver implements Driver {
   }
 
   async #read(statement: Statement): Promise<QueryResult> {
-    const { pool, raisedMessages } = this.#parts;
+    const { pool, raisedMessages, clock, acting } = this.#parts;
     const limit = this.#parts.limit();
     const session = await pool.acquire(statement.text);
     try {
       const connection = await this.#parts.connect(session, limit);
-      return await runStatement(this.#acting(connection), statement);
+      const beganAt = clock.elapsedMs();
+      const result = await runStatement(this.#acting(connection), statement);
+      acting.keyed?.measured(statement, clock.elapsedMs() - beganAt);
+      return result;
     } catch (error) {
       throw translate(error, statement, "read", raisedMessages);
     } finally {
