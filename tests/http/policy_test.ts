@@ -300,6 +300,11 @@ const faults: readonly (readonly [string, object, string])[] = [
     'auth.delete, policy "author": it answered true, not a filter',
   ],
   [
+    "a missing rule in a combination",
+    { delete: policy(tasks, "author", () => not(undefined as unknown as Rule)) },
+    'auth.delete, policy "author": Cannot combine undefined: it is not a rule',
+  ],
+  [
     "a promise",
     { delete: policy(tasks, "author", () => Promise.resolve(eq(tasks.id, 1)) as unknown as Rule) },
     'auth.delete, policy "author": it must return a filter, not a promise',
