@@ -8,7 +8,6 @@ import {
   storeOptions,
 } from "./command_options.ts";
 
-/** The arguments of a command for API keys. */
 export interface KeysCommand extends StoreArguments {
   readonly kind: "keys";
   readonly action:
@@ -40,7 +39,6 @@ export interface UsersCommand extends StoreArguments {
     | { readonly verb: "disable" | "enable"; readonly email: string };
 }
 
-/** The section of `--help` about API keys and accounts. */
 export const accountHelp = `API keys and accounts, of service.config.ts, or in --kv FILE:
   keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]
   keys list

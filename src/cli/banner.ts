@@ -22,7 +22,6 @@ export interface BannerContents {
   readonly accountsIn?: string | undefined;
   /** A sentence that says which changes live streams show. */
   readonly streams?: string | undefined;
-  /** True if the service has a dashboard. */
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of the example request. */
   readonly example: string;

@@ -17,9 +17,7 @@ export interface CommandWords<Name extends string> {
   readonly positionals: readonly string[];
   /** Returns the value of a string option, or null if the option is missing. */
   text(name: Name): string | null;
-  /** Returns true if a boolean option is present. */
   flag(name: Name): boolean;
-  /** Returns all values of a repeatable option. */
   texts(name: Name): readonly string[];
 }
 
@@ -44,9 +42,8 @@ export interface VerbWords<Verb extends string, Name extends string> {
 }
 
 /**
- * Splits the arguments of a command with verbs. `verbs` contains the options of each verb. Options
- * that no verb contains belong to every verb. Throws a {@link Misuse} for an unknown verb, and for
- * an option of another verb.
+ * Splits the arguments of a command with verbs. `verbs` contains each verb's options. All other
+ * options belong to every verb. Throws a {@link Misuse} for an unknown or another verb's option.
  */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
@@ -141,10 +138,8 @@ export function separatedByCommas(value: string | null): readonly string[] {
 /** The option with the path of a configuration file. */
 export const configOption = { type: "string", short: "c" } as const;
 
-/** The options of a command that uses the key-value store of a service. */
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
 
-/** The key-value store that a command uses. */
 export interface StoreArguments {
   /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
   readonly kv: string | null;

@@ -1,4 +1,3 @@
-/** Returns true if a file or folder exists at this path. */
 export async function pathExists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

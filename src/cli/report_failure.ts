@@ -3,8 +3,7 @@ import { printableLines } from "./printable.ts";
 
 /**
  * Prints why the service does not run, and returns the exit code. A plain Error is a mistake of the
- * user: the function prints the message and returns `exitCode`. Any other error is a bug, and the
- * function prints the stack.
+ * user: only its message is printed. Any other error is a bug, and its stack is printed.
  */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||

@@ -6,7 +6,6 @@ import { banner, type BannerContents } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** A service that the command line has opened, and its app. */
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;

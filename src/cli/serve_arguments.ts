@@ -98,7 +98,6 @@ export function parseServeArguments(
   };
 }
 
-/** The options that belong to a database. */
 const ofDatabase = [
   "write",
   "schema",

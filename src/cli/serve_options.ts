@@ -112,7 +112,6 @@ export const serveOptionDescriptions = {
   version: { type: "boolean", short: "v", says: ["print the version"] },
 } as const;
 
-/** The section of `--help` about the options of the command that serves. */
 export const serveOptionsHelp: string = Object.entries(serveOptionDescriptions).map(helpOf).join(
   "\n",
 );

@@ -42,7 +42,6 @@ export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }
 
-/** Compiles a plan to an SQL statement. */
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
 /**

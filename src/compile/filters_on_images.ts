@@ -22,9 +22,8 @@ export interface FiltersOnImages {
 }
 
 /**
- * Compiles the statement that evaluates filters on row images. For each image, it returns the
- * number of the image, from 1, and then a boolean for each filter. The conditions are the same as
- * in a list request.
+ * Compiles the statement that evaluates filters on row images. For each image, it returns its
+ * number, from 1, and a boolean for each filter. The conditions are the same as in a list request.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;

@@ -15,8 +15,7 @@ export interface FiltersOnRows {
 
 /**
  * Compiles the statement that evaluates filters on rows of a table. For each existing row, it
- * returns the columns, and then a boolean for each filter. Rows, booleans and related rows come
- * from one snapshot.
+ * returns the columns and a boolean for each filter. Related rows come from the same snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

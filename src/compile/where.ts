@@ -175,7 +175,6 @@ function isEqualTo(term: Filter, column: ColumnInfo): boolean {
     term.operator === equalOperator;
 }
 
-/** Returns true if a filter selects rows by their primary key. */
 export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {

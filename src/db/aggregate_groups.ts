@@ -18,7 +18,6 @@ export interface AggregateGroup {
 
 type Cells = readonly (readonly SqlValue[])[];
 
-/** Runs the plan of an aggregate and returns its groups. */
 export function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
@@ -55,7 +54,6 @@ function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
-/** Decodes the rows of an aggregate's statement to groups. */
 export function decodeGroups(
   rows: readonly (readonly SqlValue[])[],
   { keys, metrics }: AggregatePlan,

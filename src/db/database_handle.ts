@@ -41,7 +41,6 @@ export interface DatabaseHandle {
   readonly dialect: Dialect;
 }
 
-/** Returns the handle of a whole database. */
 export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans()): DatabaseHandle {
   const { dialect } = driver;
   const connection: Connection = { query: (statement) => driver.query(statement) };

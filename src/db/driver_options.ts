@@ -23,7 +23,6 @@ export interface DriverOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The description of the options that every driver has. */
 export const driverOptionDescriptions = {
   readOnly: flag().default(false),
   raisedMessages: flag().default(true),
@@ -69,7 +68,6 @@ export const sqliteAdditionDescriptions = {
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends DriverOptions, SqliteAdditions {}
 
-/** The description of the options of the SQLite driver. */
 export const sqliteOptionDescriptions = group(
   { ...driverOptionDescriptions, ...sqliteAdditionDescriptions } satisfies Described<SqliteOptions>,
 ).required();

@@ -31,7 +31,6 @@ export interface IntrospectOptions {
   readonly roles?: readonly string[] | undefined;
 }
 
-/** The description of the options of introspection. */
 export const introspectOptionDescriptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
@@ -92,7 +91,6 @@ export interface TableDraft {
   readonly foreignKeys: readonly ForeignKeyDraft[];
 }
 
-/** A column as introspection reads it. */
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
   /** The DEFAULT clause, or null if there is none. */
@@ -193,10 +191,7 @@ function foreignKeysOf(
   });
 }
 
-/**
- * Returns the key with column names as their tables spell them. SQLite returns the spelling of the
- * FOREIGN KEY clause.
- */
+/** Returns the key with the tables' spelling of columns. SQLite returns that of FOREIGN KEY. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));

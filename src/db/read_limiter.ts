@@ -11,7 +11,6 @@ import { type ReadEnd, watchRead } from "./watch_read.ts";
 export const maxWaitingReads = 400;
 
 export interface ReadLimiterOptions {
-  /** The maximum number of concurrent reads. */
   readonly maxRunning: number;
   /** The maximum number of waiting reads. One identity may have at most half of these reads. */
   readonly maxWaiting: number;
@@ -43,10 +42,9 @@ interface Waiter {
 }
 
 /**
- * Limits the reads that may examine many rows. A few of these reads run concurrently. The other
- * reads wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, the
- * running reads never all belong to one identity, so other identities need not wait for slow reads
- * of that identity.
+ * Limits the reads that may examine many rows. A few of these reads run concurrently. The others
+ * wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
+ * identity never has all running reads, so its slow reads do not delay other identities.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;

@@ -1,9 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/**
- * The length from which UTF-8 bytes are counted. For a shorter string, UTF-16 units are counted.
- */
+/** The length from which UTF-8 bytes are counted. Below this length, UTF-16 units are counted. */
 const measuredLength = 1_024;
 
 /** Returns the bytes of the cells of a row: strings in UTF-8, and 8 for every other value. */

@@ -12,9 +12,7 @@ export interface RowPages {
   next(maxRows: number): Promise<RowPage>;
 }
 
-/** One page of the rows of a plan. */
 export interface RowPage extends FetchedRows {
-  /** True if no rows follow. */
   readonly isLast: boolean;
 }
 
@@ -86,9 +84,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/**
- * The factor by which a page shrinks. It is large, because each page size needs its own statement.
- */
+/** The factor by which a page shrinks. It is large: each page size needs a separate statement. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

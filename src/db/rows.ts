@@ -29,7 +29,6 @@ export interface RowReader {
   ): readonly Row[];
 }
 
-/** The decoded rows of a plan, and their stored values. */
 export interface FetchedRows {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
@@ -49,7 +48,6 @@ export function fetchRows(
   });
 }
 
-/** The decoded related rows of a plan. */
 export interface RelatedRows {
   readonly rows: readonly Row[];
   /** The index of each row's key among the keys of the plan. */
@@ -102,7 +100,6 @@ export async function fetchFound(
   };
 }
 
-/** Runs the plan of a count, and returns the number of rows. */
 export function fetchCount(
   connection: Connection,
   plan: CountPlan,

@@ -68,7 +68,6 @@ export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver
 export interface TransactionGuard {
   /** Throws if called from the work of an open transaction. */
   check(): void;
-  /** Runs `work` as the work of a transaction. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -95,14 +94,12 @@ export function transactionGuard(): TransactionGuard {
   };
 }
 
-/** The listeners that a driver calls after its commits. */
 export interface CommitListeners {
   /** Adds a listener. Returns the function that removes it. */
   add(listener: () => void): () => void;
   notify(): void;
 }
 
-/** Creates the set of commit listeners of one driver. */
 export function commitListeners(): CommitListeners {
   const listeners = new Set<() => void>();
   return {

@@ -15,7 +15,6 @@ export interface OpenDatabaseOptions extends SqliteOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** The checks and defaults of the options for opening a database. */
 export const openDatabaseOptionRules = group(
   {
     ...driverOptionDescriptions,
@@ -95,10 +94,7 @@ export const packagedDrivers = {
 
 type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
 
-/**
- * Loads the module of a driver and opens the driver. `place` is the argument of its opener: a path,
- * a URL or the client of another library.
- */
+/** Loads a driver and opens it. `place` is a path, a URL or the client of another library. */
 export async function openPackagedDriver(
   driver: PackagedDriver,
   place: unknown,

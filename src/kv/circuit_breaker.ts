@@ -2,7 +2,6 @@ import { type Deadline, deadline as createDeadline } from "../runtime/deadline.t
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** An operation that the circuit breaker has passed to the key-value store. */
 export interface StartedOperation {
   readonly startedAt: number;
 }

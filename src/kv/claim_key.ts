@@ -7,10 +7,9 @@ export interface KeyClaim {
 }
 
 /**
- * Claims a key by storing it in the key-value store for some time. Returns the claim, or null if
- * the key was already stored. Of all callers in all processes, only one gets the claim. Rejects with
- * a `StoreError` if the store does not respond. In this case, the key is not claimed, and the caller
- * may try again.
+ * Claims a key by storing it for some time. Returns the claim, or null if the key was already
+ * stored. Of all callers in all processes, only one gets the claim. Rejects with a `StoreError` if
+ * the store does not respond. The key is then not claimed, and the caller may try again.
  */
 export async function claimKey(
   store: KeyValue,

@@ -2,7 +2,6 @@ import type { DenoKvEntry } from "./deno_kv.ts";
 import { keyNameForMessage } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
-/** A decoded record of a Deno KV. */
 export interface KvRecord {
   /** The entry, without a value if the record is missing or has expired. */
   readonly entry: KeyValueEntry;

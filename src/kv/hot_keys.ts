@@ -14,7 +14,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
-/** The options of {@link HotKeys}. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** The time limit for retries after other processes' changes, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;

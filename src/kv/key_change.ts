@@ -1,7 +1,6 @@
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
-/** The change of a hot key: the new record, and the result. */
 export interface KeyChange<Result> {
   /** The value to which {@link HotKeys.update} resolves once the change is stored. */
   readonly result: Result;
@@ -20,8 +19,7 @@ export interface KeyChange<Result> {
 
 /**
  * Computes the change of a hot key. The arguments are the value of the key's record (undefined if
- * there is none) and the values of the requested related records. These values are in the requested
- * order.
+ * there is none) and the values of the requested related records, in the requested order.
  */
 export type ComputeChange<Result> = (
   value: unknown,
@@ -42,7 +40,6 @@ interface ComputedUpdate {
   readonly resolve: () => void;
 }
 
-/** The waiting changes of one hot key. */
 export interface KeyQueue {
   readonly key: KeyValueKey;
   readonly code: string;

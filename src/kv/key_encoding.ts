@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * Encodes a key as a string of bytes. Each key has a unique string, and strings sort like the keys.
- * The encoding is the tuple encoding of FoundationDB, which Deno KV also uses. Throws a plain Error
- * for an invalid key.
+ * Encodes a key as a unique string of bytes. The strings sort like the keys. The encoding is the
+ * tuple encoding of FoundationDB, which Deno KV also uses. Throws a plain Error for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {

@@ -22,9 +22,8 @@ export function storeLocationMistake(kv: string): string | null {
 }
 
 /**
- * Returns an error message for a path that ends like a companion file of a SQLite database, such as
- * `-wal`. SQLite reads and deletes such a file when it opens the database next to the file. Returns
- * null for any other path.
+ * Returns an error message for a path that ends like a companion file of a SQLite database, e.g.
+ * `-wal`: SQLite reads and deletes it when it opens the database. Null for any other path.
  */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

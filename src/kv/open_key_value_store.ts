@@ -32,7 +32,6 @@ function isStore(given: unknown): boolean {
 
 /** The key-value store that an app has opened, or opens on demand. */
 export interface AppStore {
-  /** The configured store, or null if none is configured. */
   readonly configured: KeyValue | null;
   /**
    * Returns the store for `purpose`, e.g. `limits`. If no store is configured, reports this and

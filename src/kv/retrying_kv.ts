@@ -10,7 +10,6 @@ import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** The options of a Deno KV with retries. */
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
   /** The timeout of one operation with all its retries, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
@@ -75,7 +74,6 @@ export class RetryingKv {
     }
   }
 
-  /** Returns the records of these keys. */
   async readAll(keys: readonly KeyValueKey[], limit: Deadline): Promise<readonly KvRecord[]> {
     for (const key of keys) encodeKey(key);
     const batches: (readonly KeyValueKey[])[] = [];

@@ -5,7 +5,6 @@ import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 export interface LiveLimits {
   /** Limits of the recent changes that are kept in memory. */
   readonly ringBuffer: RingBufferLimits;
-  /** The maximum number of rows in a page of a snapshot. */
   readonly maxRowsPerPage: number;
   /** The maximum number of pages that are read at the same time. */
   readonly maxConcurrentReads: number;
@@ -13,9 +12,7 @@ export interface LiveLimits {
   readonly maxConcurrentAggregates: number;
   /** The number of waiting reads at which the service refuses new streams. */
   readonly maxWaitingReads: number;
-  /** The maximum number of groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;
-  /** Limits of the memory for the groups of live aggregates. */
   readonly groupMemory: GroupMemoryLimits;
   /**
    * The approximate limit for the bytes of one send: a page, the changes that a client has missed,
@@ -24,7 +21,6 @@ export interface LiveLimits {
   readonly maxEventBytes: number;
   /** Size above which a row is not sent, in bytes. */
   readonly maxRowBytes: number;
-  /** Timeout of one query, in milliseconds. */
   readonly queryTimeoutMs: number;
   /** The maximum number of a client's rows to remember for a filter that reads related rows. */
   readonly maxHeldRows: number;

@@ -16,7 +16,6 @@ export interface LiveView {
   readonly shape: string;
   /** True if rows and their ids use the safe form for numbers beyond 2^53. */
   readonly safeNumbers: boolean;
-  /** The included relations. */
   readonly shown: readonly ShownRelation[];
   /** The rights that determine which related rows are included. */
   readonly rights: readonly ViewRight[];

@@ -12,7 +12,6 @@ export interface McpHandlerDependencies {
   readonly observe: Observer;
 }
 
-/** One request of an MCP client. */
 export interface McpCall {
   readonly request: Request;
   /** Id of the user who calls, or null for an anonymous caller. */
@@ -23,5 +22,4 @@ export interface McpCall {
   fetch(request: Request): Promise<Response>;
 }
 
-/** Responds to one request of an MCP client. */
 export type AnswerMcp = (call: McpCall) => Promise<Response>;

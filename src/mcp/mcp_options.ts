@@ -15,10 +15,8 @@ const members = {
     .default([]),
 } satisfies Described<McpOptions>;
 
-/** The description of the option `mcp`. */
 export const mcpOptionDescription = either(flag(), group(members)).default(false);
 
-/** The options of MCP with their defaults. */
 export interface ResolvedMcp {
   readonly write: boolean;
   readonly hosts: readonly string[];

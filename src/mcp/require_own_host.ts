@@ -2,10 +2,9 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Throws a 403 unless an MCP request comes from a program or from a page of the service's own host.
- * Otherwise a page on the web could resolve its name to this machine (DNS rebinding). The browser
- * would then send the page's requests to this service. Browsers send an `Origin` with such
- * requests.
+ * Throws a 403 unless an MCP request comes from a program or a page of the service's own host.
+ * Otherwise a page on the web could resolve its name to this machine (DNS rebinding), and the
+ * browser would send its requests to this service. Browsers send an `Origin` with such requests.
  */
 export function requireOwnHost(
   { headers, url }: Request,

@@ -17,7 +17,6 @@ export interface ToolContext {
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
-/** The properties of a resource that a tool needs. */
 export interface ToolResource {
   /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;

@@ -5,7 +5,6 @@ const maxCharacters = 20_000;
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
-/** A page of rows that a tool returns to the model. */
 export interface ToolPage {
   readonly data: unknown;
   readonly nextCursor: string | null;

@@ -1,6 +1,5 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
-/** The definition of a tool, as an MCP server lists it for clients. */
 export interface ToolDefinition {
   readonly description: string;
   readonly input: JsonSchema;

@@ -9,7 +9,6 @@ export interface ToolRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The service's response to a tool's request. */
 export interface ToolAnswer {
   readonly status: number;
   readonly body: unknown;

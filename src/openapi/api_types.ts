@@ -5,9 +5,8 @@ import { propertyName, toTsType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
 
 /**
- * Returns TypeScript declarations for a service: the rows, bodies and related rows of each
- * resource, and an interface of all resources. All types are written out, so that editors need not
- * evaluate computed types.
+ * Returns TypeScript declarations for a service: each resource's rows, bodies and related rows, and
+ * an interface of all resources. Types are written out, so editors need not compute them.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);

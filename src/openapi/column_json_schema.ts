@@ -2,7 +2,6 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** Returns the JSON Schema of a column's values in responses. */
 export function responseColumnSchema(column: ColumnInfo): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -10,7 +9,6 @@ export function responseColumnSchema(column: ColumnInfo): JsonSchema {
   return nullable({ ...plainType(column), ...limits }, !column.notNull);
 }
 
-/** Returns the JSON Schema of a column's values in bodies. */
 export function bodyColumnSchema(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;
@@ -104,7 +102,6 @@ export function structureSchema(
   }
 }
 
-/** Returns the JSON Schema of one key column's value in a path. */
 export function keySegmentSchema({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
   readonly schema: JsonSchema;
   readonly description: string;

@@ -35,10 +35,8 @@ const members = {
   servers: listOf("servers", group({ url: url().required(), description: text() })),
 } satisfies Described<OpenapiOptions>;
 
-/** The description of the option `openapi`. */
 export const openapiOptionDescription = either(flag(), group(members)).default(true);
 
-/** The options of the OpenAPI document with their defaults. */
 export interface ResolvedOpenapi {
   readonly ui: boolean;
   readonly info: DocumentInfo;

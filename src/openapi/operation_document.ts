@@ -22,7 +22,6 @@ export interface NamedRoute {
   readonly name: string;
 }
 
-/** Returns the OpenAPI operation object of a route. */
 export function operationDocument(
   { route, resource, name }: NamedRoute,
   facts: OpenapiInput,

@@ -2,7 +2,6 @@ import { problemCode, problemCodes, type ProblemSlug } from "../protocol/problem
 import type { JsonSchema } from "../protocol/route_description.ts";
 import { pascalName } from "./component_names.ts";
 
-/** The schema of the body of every error response. */
 export const problemSchema: JsonSchema = {
   type: "object",
   description: "RFC 9457.",

@@ -9,7 +9,6 @@ import { isRequiredOnCreate } from "./fields.ts";
 import { relationsInCreateBody, relationsInUpdateBody } from "./relation_bodies.ts";
 import { describeRelation } from "./service_schema.ts";
 
-/** Returns a `$ref` to a component schema. */
 export function schemaRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }

@@ -14,7 +14,6 @@ export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
 
-/** A resource in the index of a service. */
 export interface IndexEntry {
   readonly name: string;
   readonly path: string;

@@ -77,7 +77,6 @@ export interface EtagSchema {
   readonly versionField?: string;
 }
 
-/** The resources from which a service schema is created. */
 export interface DescribedService {
   readonly resources: readonly Resource[];
   readonly basePath: string;

@@ -15,9 +15,8 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values may differ between two statements. No value identifies the
- * end of a page in such an order. The position therefore counts the rows before it, and contains a
- * hash of the last rows.
+ * A position in an order whose values may differ between two statements. No value identifies a
+ * page's end there, so the position counts the rows before it and contains a hash of the last rows.
  */
 export interface CountedPosition {
   readonly rows: number;
@@ -30,13 +29,11 @@ export interface CountedPosition {
 /** The key of a page's last row, whose values are too large for the cursor and are read again. */
 export interface RowPosition {
   readonly kind: "row";
-  /** The stored values of the row's primary key. */
   readonly key: readonly SqlValue[];
   /** The hash of the row's position. A changed position has a different hash. */
   readonly hash: string;
 }
 
-/** The list to which a cursor belongs. */
 export interface CursorList {
   /** The URL of the resource. */
   readonly resource: string;

@@ -153,8 +153,7 @@ function badDirection(item: string): Problem {
 
 /**
  * Returns true if the positions in an order are counted in rows, because values may differ between
- * two statements. Values of a key never differ: a deployer who names the key of a view asserts
- * that.
+ * two statements. Key values never differ: a deployer who names a view's key asserts that.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

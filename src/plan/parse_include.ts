@@ -13,7 +13,6 @@ export interface IncludeSyntax {
   readonly include: readonly IncludeSyntax[];
 }
 
-/** The limits for parsing an `include`. */
 export const includeLimits = {
   /** Maximum length of the whole parameter, in UTF-16 units. */
   length: 4096,

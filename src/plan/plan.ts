@@ -68,7 +68,6 @@ export interface RelatedPlan {
   /** In-process values of the columns at which the relation starts. No value is null. */
   readonly keys: readonly RelatedKey[];
   readonly columns: readonly ColumnInfo[];
-  /** Filter for rows of the related table. */
   readonly where: Filter;
   /** Filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
@@ -99,7 +98,6 @@ export interface SearchPlan {
   readonly offset: number;
 }
 
-/** A plan that counts rows. */
 export interface CountPlan {
   readonly kind: "count";
   readonly table: TableInfo;
@@ -123,16 +121,14 @@ export const incrementedValue: unique symbol = Symbol("one more");
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
- * Values of a write plan, by column: in-process values, or the placeholders {@link
- * databaseDefault}, {@link incrementedValue} and {@link keepStoredValue}. An absent column stays
- * unchanged.
+ * Values of a write plan, by column: in-process values, or {@link databaseDefault},
+ * {@link incrementedValue} and {@link keepStoredValue}. An absent column stays unchanged.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
 /** The values of one new row, as in {@link Assignments}. */
 export type InsertValues = Pick<Assignments, "get" | "has">;
 
-/** A plan that inserts one or more rows in one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
@@ -160,16 +156,13 @@ export interface UpdatePlan {
   readonly within?: RequiredScope;
 }
 
-/** A plan that deletes rows. */
 export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** The columns of the deleted rows that the statement returns. */
   readonly returning: readonly ColumnInfo[];
 }
 
-/** A column by which an aggregate plan groups rows. */
 export interface GroupKey {
   readonly column: ColumnInfo;
   /** The key as a column of the result. `having` and the order use this column. */
@@ -196,7 +189,6 @@ export interface ColumnMetric {
   readonly exact: boolean;
 }
 
-/** A plan that groups rows and computes metrics for each group. */
 export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;

@@ -38,7 +38,6 @@ export function createIndexStatements(table: TableInfo, dialect: Dialect): State
   });
 }
 
-/** Returns the statements that add foreign keys to an existing table. */
 export function addForeignKeyStatements(
   { schema, name }: TableInfo,
   keys: readonly ForeignKey[],

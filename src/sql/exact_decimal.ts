@@ -21,7 +21,6 @@ export function printExactDecimal({ units, scale }: ExactDecimal): string {
   return `${units < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** Returns the exact sum of two decimals. */
 export function addExactDecimals(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
   const scale = Math.max(left.scale, right.scale);
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale };

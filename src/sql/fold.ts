@@ -18,7 +18,6 @@ export function charactersFoldingTo(folded: string): string {
   return regular + (irregularUppers.get(folded) ?? "");
 }
 
-/** Returns true if every character of a string is ASCII. */
 export function isAscii(text: string): boolean {
   // deno-lint-ignore no-control-regex -- NUL is the first ASCII character
   return /^[\x00-\x7f]*$/.test(text);
@@ -28,9 +27,8 @@ export function isAscii(text: string): boolean {
 const irregular = /[\u0130\u212aΣς]/;
 
 /**
- * Maps a lower-case letter to the character that folds to it, if that character is not its upper
- * case. Examples are title case, the iota adscripts and signs of units. A test checks all of
- * Unicode.
+ * Maps a lower-case letter to the character that folds to it, if that is not its upper case, e.g.
+ * title case, the iota adscripts and signs of units. A test checks all of Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

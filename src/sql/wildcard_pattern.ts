@@ -1,8 +1,7 @@
 /**
  * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, and
- * `\` makes the next character literal. The function takes a few steps for each character of the
- * string, whatever the pattern is. The parts between `%` are found one after the other, each at its
- * first occurrence.
+ * `\` makes the next character literal. It takes a few steps for each character, whatever the
+ * pattern is. The parts between `%` are found one after the other, each at its first occurrence.
  */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);

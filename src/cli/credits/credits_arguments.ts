@@ -7,7 +7,6 @@ import {
   storeOptions,
 } from "../command_options.ts";
 
-/** The arguments of a command for the credits ledger. */
 export interface CreditsCommand extends StoreArguments {
   readonly kind: "credits";
   /** True if the output is JSON with one value per line. */
@@ -15,7 +14,6 @@ export interface CreditsCommand extends StoreArguments {
   readonly action: CreditsAction;
 }
 
-/** The action that a command performs on the credits ledger. */
 export type CreditsAction =
   | { readonly verb: "balance"; readonly account: string }
   | { readonly verb: "history"; readonly account: string; readonly count: number }
@@ -36,7 +34,6 @@ export type CreditsAction =
   }
   | { readonly verb: "audit"; readonly account: string | undefined };
 
-/** The section of `--help` about credits. */
 export const creditsHelp = `Credits, in the store of service.config.ts, or in --kv FILE; --json:
   credits balance ACCOUNT
   credits history ACCOUNT [--count 20]  the newest entries first

@@ -9,7 +9,6 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The section of `--help` about SQL functions and extensions. */
 export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;

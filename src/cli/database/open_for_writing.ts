@@ -19,7 +19,6 @@ export interface WritingOptions {
   readonly observe: Observer;
 }
 
-/** A database that the command line has opened for writing. */
 export interface OpenedForWriting {
   readonly db: Database;
   /** The previous journal mode of a SQLite file, or null for other databases. */

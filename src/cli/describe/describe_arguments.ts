@@ -1,6 +1,5 @@
 import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 
-/** The arguments of a command that prints a description of a service. */
 export interface DescribeCommand {
   readonly kind: "describe";
   readonly form: DescriptionForm;
@@ -19,7 +18,6 @@ export interface DescribeCommand {
 /** The form of a description: TypeScript declarations or an OpenAPI document. */
 export type DescriptionForm = "types" | "openapi";
 
-/** The section of `--help` about descriptions. */
 export const describeHelp =
   `Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
   types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output

@@ -3,7 +3,6 @@ import { additionOptions, readAdditions } from "../database/additions.ts";
 import type { SourceArguments } from "../database/command_config.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
 
-/** The arguments of the command that imports a file. */
 export interface ImportCommand extends SourceArguments {
   readonly kind: "import";
   /** The path of the file, or `-` for the standard input. */
@@ -16,7 +15,6 @@ export interface ImportCommand extends SourceArguments {
   readonly dryRun: boolean;
 }
 
-/** The section of `--help` about imports. */
 export const importHelp =
   `Importing rows of a file, NDJSON or CSV with a line of names; - is the standard input:
   import FILE --into TABLE [--db DATABASE | --config FILE] [--format csv|ndjson]

@@ -12,7 +12,6 @@ export interface McpCommand extends GivenAdditions {
   readonly schemas: readonly string[] | null;
 }
 
-/** The section of `--help` about MCP. */
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
   mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 

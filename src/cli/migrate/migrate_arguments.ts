@@ -1,7 +1,6 @@
 import { configOption, Misuse, readCommandWords, separatedByCommas } from "../command_options.ts";
 import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 
-/** The arguments of the command that migrates a database. */
 export interface MigrateCommand extends GivenAdditions {
   readonly kind: "migrate";
   /** A file or a URL of a database, or null for the configured database. */
@@ -20,7 +19,6 @@ export interface MigrateCommand extends GivenAdditions {
   readonly keep: readonly string[];
 }
 
-/** The section of `--help` about migrations. */
 export const migrateHelp = `Changing tables:
   migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
                          that --tables FILE exports; the statements are shown first

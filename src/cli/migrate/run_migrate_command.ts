@@ -17,7 +17,6 @@ import type { MigrateCommand } from "./migrate_arguments.ts";
 import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The questions that the command asks its user. */
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
   /** Asks a yes/no question. Null if the process has no terminal. */

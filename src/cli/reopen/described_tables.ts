@@ -1,7 +1,6 @@
 import type { RoleLimits } from "../../db/engine/engine.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Descriptions of tables, by name. */
 export type DescribedTables = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
@@ -37,7 +36,6 @@ export interface TableChanges {
   readonly changed: readonly string[];
 }
 
-/** Compares two states of a database. */
 export function tableChanges(before: DescribedTables, after: DescribedTables): TableChanges {
   return {
     ...namesBetween(before, after),

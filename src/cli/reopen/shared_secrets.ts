@@ -12,8 +12,7 @@ export interface SharedSecret {
 
 /**
  * Returns the configuration of one app in a service with several apps. In development, the apps
- * share random values for unset secrets. In production, the service does not start without a
- * secret.
+ * share random values for unset secrets. In production, a missing secret prevents the start.
  */
 export function withSharedSecrets(
   config: CliService["config"],

@@ -15,7 +15,6 @@ export interface OutboxCommand extends StoreArguments {
 
 const verbs = ["stats", "dead", "replay"] as const;
 
-/** The section of `--help` about the search outbox. */
 export const outboxHelp =
   `  search outbox [stats]     what waits in the store of service.config.ts, or
                             in --kv FILE; --json

@@ -8,7 +8,6 @@ export interface SearchCommand extends SourceArguments {
   readonly kind: "search";
 }
 
-/** The section of `--help` about search. */
 export const searchHelp = `Search, of service.config.ts, of another FILE, or of a database:
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database`;

@@ -7,7 +7,6 @@ export interface UninstallCommand {
   readonly database: string;
 }
 
-/** The section of `--help` about uninstalling. */
 export const uninstallHelp = `Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
                          --search have added`;

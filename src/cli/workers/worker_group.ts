@@ -94,7 +94,6 @@ export class WorkerGroup {
     }));
   }
 
-  /** Kills all workers immediately. */
   kill(): void {
     for (const worker of this.#processes) worker.kill();
   }

@@ -1,4 +1,3 @@
-/** A report of a worker to its supervisor. */
 export type WorkerReport =
   /** The worker has created the app, and waits for the order to listen. */
   | {

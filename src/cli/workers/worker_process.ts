@@ -8,7 +8,6 @@ import {
 } from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
-/** How a worker process ended. */
 export interface WorkerEnd {
   readonly pid: number;
   readonly exitCode: number;

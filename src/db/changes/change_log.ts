@@ -15,7 +15,6 @@ export interface Change {
    * database was restored, or null if numbers suffice.
    */
   readonly mark: number | null;
-  /** The table of the row. */
   readonly table: TableInfo;
   /**
    * The kind of the change. `truncate` removed all rows without naming them, and `touch` is an
@@ -49,7 +48,6 @@ export interface ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   /** A random secret, which is kept in the database and never sent to a client. */
   readonly secret: string;
-  /** Returns the current end of the log. */
   end(): Promise<Position>;
   /** Returns the next changes of a step or after a position, or null if they were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;

@@ -46,7 +46,6 @@ export const changesOptionDescriptions = group(
   } satisfies Described<ChangesOptions>,
 ).default({});
 
-/** The option `changes` with all defaults. */
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
   /** The schema, or null for the first schema of the search path. */

@@ -49,9 +49,7 @@ export async function evaluateFilters(
   return results;
 }
 
-/**
- * Returns true if the result of a filter is true. Postgres returns a letter, and SQLite a number.
- */
+/** Returns true if a filter's result is true. Postgres returns a letter, and SQLite a number. */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
@@ -144,9 +142,7 @@ export function filterParts(
 /** The planning time grows faster than the number of subqueries. */
 const maxFilters = 100;
 
-/**
- * The number of placeholders that a path counts as. The names in the path are bound several times.
- */
+/** The number of placeholders that a path counts as. Its names are bound several times. */
 const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {

@@ -4,7 +4,6 @@ import { keepStoredForms } from "../../filter/match/row_image.ts";
 import type { ChangesEngine } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** Decodes an image of a logged change to the row. */
 export type DecodeImage = (image: string, table: TableInfo) => Row;
 
 /**
@@ -33,9 +32,8 @@ export function imageDecoder(
 }
 
 /**
- * Creates the test if an image is complete: if it has every recorded column of its table. An image
- * that lacks a column was recorded before or after an alteration of the table, and must not be
- * shown.
+ * Creates the test if an image is complete: if it has every recorded column of its table. Others
+ * were recorded before or after an alteration of the table, and must not be shown.
  */
 export function createCompletenessTest(
   { images }: ChangesEngine,

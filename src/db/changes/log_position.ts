@@ -22,23 +22,17 @@ export interface SequencePosition {
  * change gets its number before its commit.
  */
 export interface SnapshotPosition {
-  /** Distinguishes the two forms of a position. */
   readonly kind: "snapshot";
   readonly epoch: string;
   /** Every transaction below this id is covered. */
   readonly xmin: bigint;
   /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /**
-   * The transactions between `xmin` and `xmax` that were running and are not covered. Ascending.
-   */
+  /** The uncovered transactions that were running between `xmin` and `xmax`. Ascending. */
   readonly running: readonly bigint[];
 }
 
-/**
- * Returns a position in the change log as a string: `s.<epoch>.<seq>.<mark>` or
- * `p.<epoch>.<xmin>.<xmax>[.<running>]`.
- */
+/** Returns a position as `s.<epoch>.<seq>.<mark>` or `p.<epoch>.<xmin>.<xmax>[.<running>]`. */
 export function printPosition(position: Position): string {
   if (position.kind === "sequence") {
     return `s.${position.epoch}.${position.seq}.${position.mark.toString(36)}`;
@@ -51,10 +45,7 @@ export function printPosition(position: Position): string {
   return parts.join(".");
 }
 
-/**
- * Parses the string of a position in the change log. Returns null for a string that {@link
- * printPosition} never returns.
- */
+/** Parses a position. Returns null for a string that {@link printPosition} never returns. */
 export function parsePosition(token: string): Position | null {
   if (token.length > maxTokenLength) return null;
   const position = parseSequence(token) ?? parseSnapshot(token);

@@ -27,7 +27,6 @@ export type DecodeChanges = (
   tables: readonly TableInfo[],
 ) => readonly Change[];
 
-/** Creates the decoder of the rows of a change log. */
 export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>): DecodeChanges {
   const decode = imageDecoder(createRowReader(driver.dialect, () => {}), exclude);
   const isWhole = createCompletenessTest(engineOf(driver).changes, exclude);
@@ -44,7 +43,6 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
   };
 }
 
-/** The row images of a logged change as JSON. */
 interface Images {
   readonly before: string | null;
   readonly after: string | null;

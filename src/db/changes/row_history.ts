@@ -11,7 +11,6 @@ import { changeKind } from "./logged_change.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import type { RowHistorySql } from "../engine/changes_engine.ts";
 
-/** The changes of the log to search for the history of a row. */
 export interface RowHistoryRequest {
   readonly table: TableInfo;
   readonly key: Key;

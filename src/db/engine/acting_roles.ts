@@ -10,7 +10,6 @@ export interface ActingRole {
   readonly bypasses: boolean;
 }
 
-/** The rights of one role in one table. */
 export interface RoleOnTable {
   readonly table: TableInfo;
   readonly role: string;

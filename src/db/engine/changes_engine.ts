@@ -9,7 +9,6 @@ import type { ChangeLog } from "../changes/change_log.ts";
 export interface ChangeHints {
   /** Calls `listener` at every hint. Returns the function that removes it. */
   add(listener: () => void): () => void;
-  /** Stops all hints. */
   close(): Promise<void>;
 }
 
@@ -27,7 +26,6 @@ export interface PollingMethod {
   readonly maxMs: number;
 }
 
-/** Input for setting up a change log, on any engine. */
 export interface ChangeLogSetup {
   readonly driver: Driver;
   /** The tables to record, which must exist. */
@@ -36,7 +34,6 @@ export interface ChangeLogSetup {
   readonly random: Random;
 }
 
-/** The format of an engine's row images. */
 export interface ImageFormat {
   /** Returns the values exactly as the image contains them, by the columns' database names. */
   parse(image: string): ReadonlyMap<string, string>;
@@ -47,7 +44,6 @@ export interface ImageFormat {
 /** How an engine records changes and reads them. */
 export interface ChangesEngine {
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
-  /** The format of the log's row images. */
   readonly images: ImageFormat;
   /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
@@ -86,11 +82,8 @@ export interface ChangeSource {
   recordingDriver(): Driver;
 }
 
-/** The SQL that finds the changes of one row in the log. */
 export interface RowHistorySql {
-  /**
-   * Returns a condition that a change belongs to the table. `place` returns a value's placeholder.
-   */
+  /** Returns a condition that a change belongs to the table. `place` returns a placeholder. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   /** Returns a condition that is true if the column in an image may have the value of a key. */
   mayHave(

@@ -79,7 +79,6 @@ export interface ConstraintsEngine {
 /** Receives the parts before they are removed. */
 export type AnnounceRemoval = (parts: readonly InstalledPart[]) => void;
 
-/** The parts that the service installs in a database. */
 export interface InstalledEngine {
   /** A query for a string that changes if a trigger of the change log changes. */
   readonly triggers: string;

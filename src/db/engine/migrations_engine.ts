@@ -8,9 +8,7 @@ import type { MigrationStep } from "../migrations/migration_plan.ts";
 import type { TableMigration } from "../migrations/plan/table_migration.ts";
 import type { ComparisonFacts, PlanningFacts } from "./migration_facts.ts";
 
-/**
- * The migrations of an engine: how it compares tables, changes them, and resumes their recording.
- */
+/** The migrations of an engine: how it compares and changes tables, and resumes recording. */
 export interface MigrationsEngine {
   readonly comparison: ComparisonEngine;
   readonly planning: PlanningEngine;
@@ -18,14 +16,11 @@ export interface MigrationsEngine {
   readonly recording: RecordingEngine;
 }
 
-/** How an engine compares declared tables with existing ones. */
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a declared shape with the types as the engine's catalog would print them. */
   declaredShape(parsed: TableShape): TableShape;
-  /**
-   * Returns tables with expressions as the catalog prints them. Null if it prints them unchanged.
-   */
+  /** Returns tables with expressions as the catalog prints them. Null if they are the same. */
   readonly written:
     | ((
       connection: Connection,
@@ -34,7 +29,6 @@ export interface ComparisonEngine extends ComparisonFacts {
     | null;
 }
 
-/** How an engine plans a migration. */
 export interface PlanningEngine extends PlanningFacts {
   /** Returns the statements that change tables and create the missing ones. */
   steps(
@@ -42,16 +36,13 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
-  /**
-   * The SQL of a query for all foreign keys: the expressions of both tables, and the FROM clause.
-   */
+  /** The SQL of a query for all foreign keys: expressions of both tables, and the FROM clause. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
 /** Throws an Error if a migration broke foreign keys, views or triggers. Names `file` if given. */
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
-/** How an engine runs a migration. */
 export interface MigrationRunEngine {
   /** Runs a comparison, which may create temporary tables. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
@@ -73,13 +64,11 @@ export interface PausedTable extends TableName {
   readonly hidden: readonly string[];
 }
 
-/** How the triggers of a table record its changes. */
 export interface ExistingRecording {
   readonly hidden: readonly string[];
   readonly mode: "triggers" | "service";
 }
 
-/** How a migration resumes the recording of changes. */
 export interface RecordingSetup {
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;

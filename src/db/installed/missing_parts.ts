@@ -3,9 +3,7 @@ import { engineOf } from "../engine/engine_of.ts";
 
 /** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {
-  /** True if the service needs the change log. */
   readonly log: boolean;
-  /** True if the service needs the search indexes. */
   readonly search: boolean;
 }
 

@@ -5,7 +5,6 @@ import type { Connection } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { selectNamed } from "../named_columns.ts";
 
-/** A migration to record: its name, and the SQL that was run. */
 export interface MigrationToRecord {
   readonly name: string;
   readonly sql: string;
@@ -13,11 +12,9 @@ export interface MigrationToRecord {
 
 export interface AppliedMigration {
   readonly name: string;
-  /** The checksum of the SQL. */
   readonly checksum: string;
 }
 
-/** The name of the table that records migrations. */
 export const migrationsTable = "_service_migrations";
 
 /** Records a migration in the transaction that applies it. */

@@ -7,7 +7,6 @@ import { declaredTables } from "./compare/declared_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 import type { ExistingShapes, TableName } from "./compare/table_shape.ts";
 
-/** Declared tables, existing tables and their differences. */
 export interface TableComparison {
   readonly declared: readonly DeclaredTable[];
   readonly existing: ExistingShapes;

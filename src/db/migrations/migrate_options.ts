@@ -16,7 +16,6 @@ export interface MigrateOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** The description of the options of a migration. */
 export const migrateOptionDescriptions = group(
   {
     allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),

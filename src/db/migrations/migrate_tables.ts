@@ -16,12 +16,10 @@ export interface Migration extends MigrationPlan {
   readonly isApplied: boolean;
 }
 
-/** Input of the migration of declared tables. */
 export interface MigrationRun extends MigrationRights {
   readonly driver: Driver;
   readonly tables: readonly TableInfo[];
   readonly random: Random;
-  /** True if no statement is run. */
   readonly dryRun: boolean;
   /** The plan that the operator has accepted. With a different plan no statement is run. */
   readonly agreed: MigrationPlan | null;

@@ -39,8 +39,6 @@ export interface MigrationRights {
    * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop: readonly string[];
-  /**
-   * Undeclared columns to keep, such as `notes.size`. The plan assumes no renames of these columns.
-   */
+  /** Undeclared columns to keep, such as `notes.size`. The plan assumes that none is renamed. */
   readonly keep: readonly string[];
 }

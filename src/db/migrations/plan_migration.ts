@@ -15,7 +15,6 @@ import { addRowObstacles } from "./plan/row_guards.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** A plan, and the comparison of tables that led to the plan. */
 export interface PlannedMigration {
   readonly plan: MigrationPlan;
   /** The declared tables that exist. */

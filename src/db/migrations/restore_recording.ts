@@ -50,7 +50,6 @@ function recordingOf(
   return { table, hidden: table.columns.filter(isHidden), mode };
 }
 
-/** The recording to restore after the statements of a migration. */
 export interface RecordingToRestore {
   readonly recording: readonly TriggeredRecording[];
   readonly differences: readonly Difference[];

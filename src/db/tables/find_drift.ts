@@ -16,7 +16,6 @@ export interface Drift {
   readonly notices: readonly NamedDifference[];
 }
 
-/** The description of a difference, and the table that differs. */
 export interface NamedDifference {
   readonly table: string;
   readonly text: string;

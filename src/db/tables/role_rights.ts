@@ -32,9 +32,8 @@ export async function readPolicyBypasses(
 const roleRecheckMs = 60_000;
 
 /**
- * The last known limits of the roles in an app's databases. The database applies these limits to
- * the role's own statements. It does not apply them to images of a change log, to a search index
- * and to table statistics.
+ * The last known limits of the roles in an app's databases. The database applies them to the role's
+ * own statements, but not to images of a change log, a search index and table statistics.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;

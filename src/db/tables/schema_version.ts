@@ -3,8 +3,7 @@ import { engineOf } from "../engine/engine_of.ts";
 
 /**
  * Returns a string that changes if the tables of the database, their types, constraints or triggers
- * change. This query is much cheaper than an introspection. The string may also change although no
- * table has changed.
+ * change, and perhaps without a change. This query is much cheaper than an introspection.
  */
 export async function schemaVersion(driver: Driver): Promise<string> {
   const text = engineOf(driver).catalog.schemaVersion;

@@ -13,7 +13,6 @@ export interface AssignedExpression {
   readonly end: number;
 }
 
-/** Returns the assignments of SET. */
 export function assignmentsOf(
   tokens: readonly SqlToken[],
   columns: ColumnsInSql,

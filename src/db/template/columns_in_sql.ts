@@ -16,7 +16,6 @@ export interface ColumnsInSql {
   isAmbiguous(index: number): boolean;
 }
 
-/** Finds the columns that a statement names. */
 export function columnsInSql({ tokens, parts }: FlatTemplate): ColumnsInSql {
   const tables = [...new Set(parts.flatMap((part) => part.kind === "table" ? part.table : []))];
   const byDbName = new Map<string, (ColumnInfo | null)[]>();
@@ -66,9 +65,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/**
- * Returns the column names of subqueries. They are after AS, or before it: `due (id, day) AS (…)`.
- */
+/** Returns the column names of subqueries: after AS, or before it as in `due (id, day) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],

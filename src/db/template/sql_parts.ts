@@ -37,11 +37,9 @@ export class ValueOfColumn {
   }
 }
 
-/** The strings and values of a template. */
 export interface SqlTemplate {
   /** The strings, one more than the values. */
   readonly strings: readonly string[];
-  /** The interpolated values. */
   readonly values: readonly unknown[];
 }
 
@@ -62,7 +60,6 @@ export interface SqlParts {
 /** Returns the template of a value that is a statement, or null for any other value. */
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
-/** Returns the interpolations of a template. */
 export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts {
   const parts: SqlPart[] = [];
   const shape: unknown[] = [];

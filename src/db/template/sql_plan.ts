@@ -107,7 +107,6 @@ function nameOf(part: SqlPart): string | null {
   return part.kind === "table" ? tableName(part.table).texts.join("") : null;
 }
 
-/** Returns the statement of a plan with the values of one run. */
 export function statementOf(
   plan: SqlPlan,
   parts: readonly SqlPart[],

@@ -57,7 +57,6 @@ export interface SqlTag {
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
-/** Creates the tag that runs statements on a connection. */
 export function createSqlTag(
   connection: Connection,
   dialect: Dialect,

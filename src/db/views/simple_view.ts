@@ -3,11 +3,9 @@ import { isSameName } from "../../sql/fragment.ts";
 /** A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`. */
 export interface SimpleView {
   readonly table: ViewedTable;
-  /** The view's columns in their order. */
   readonly columns: readonly ViewedColumn[];
 }
 
-/** The table of a simple view, as the view's definition names it. */
 export interface ViewedTable {
   /** The schema, or null if the definition names no schema. */
   readonly schema: string | null;

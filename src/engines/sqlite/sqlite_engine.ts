@@ -8,7 +8,6 @@ import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
 import { sqliteChangesEngine } from "./changes/sqlite_changes.ts";
 
-/** The engine SQLite, with any library. */
 export const sqliteEngine: DatabaseEngine = {
   name: "sqlite",
   catalog: {

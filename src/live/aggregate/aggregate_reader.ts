@@ -9,7 +9,6 @@ import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-/** The result of an aggregate query, and the position at which it was read. */
 export interface AggregateReading {
   readonly groups: readonly AggregateGroup[];
   /** Maintains the result in memory; null if every event requires another read. */

@@ -30,7 +30,6 @@ export class AggregateStream extends LiveStream implements AggregateListener {
   #aggregate: LiveAggregate;
   #sent: Uint8Array | null = null;
 
-  /** `ended` is called once when the stream ends for any reason. */
   constructor(
     context: StreamContext,
     { aggregates, query, aggregateQuery, identity }: AggregateStreamOptions,

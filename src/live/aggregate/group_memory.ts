@@ -6,7 +6,6 @@ export interface GroupMemoryLimits {
   readonly inAll: number;
 }
 
-/** A live aggregate that keeps its groups in memory. */
 export interface GroupHolder {
   /** The user or the address to which the bytes are attributed. */
   readonly identity: string;
@@ -59,7 +58,6 @@ export class GroupMemory {
     return true;
   }
 
-  /** Removes a holder and its bytes. */
   release(holder: GroupHolder): void {
     const identity = this.#identities.get(holder);
     if (identity === undefined) return;

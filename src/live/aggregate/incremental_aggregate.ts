@@ -19,8 +19,7 @@ import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
  * Computes an aggregate incrementally: reads its groups once, keeps them in memory, and updates
- * them by each row that is added, changed or removed. The result is null whenever it might differ
- * from the database.
+ * them by each changed row. The result is null whenever it might differ from the database.
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;

@@ -29,7 +29,6 @@ export interface LiveAggregateOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly memory: GroupMemory;
-  /** The listener with which the aggregate starts. */
   readonly listener: AggregateListener;
 }
 

@@ -21,7 +21,6 @@ export interface MaintainedGroup {
   /** Index of the group in the order of keys that the query returned. */
   readonly rank: number;
   rows: number;
-  /** The total of each summed column. */
   readonly totals: Total[];
   /** The minimum and maximum values; an item is null if there is no value. */
   readonly extremes: unknown[];
@@ -56,7 +55,6 @@ export function maintainedGroup(
   return fits ? { key, rank, rows: Number(metrics[0]), totals, extremes: [...values] } : null;
 }
 
-/** Returns a maintained group without rows. */
 export function emptyGroup(
   key: readonly unknown[],
   { summed, extremes }: MaintenancePlan,

@@ -17,7 +17,6 @@ export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
 
-/** The evaluations of one statement, and their estimated number of steps. */
 export interface DeferredStatement {
   readonly evaluations: DeferredEvaluations;
   readonly steps: number;

@@ -13,9 +13,7 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /**
-   * Errors of single rows that cannot be shown. Such an error ends only the groups with that row.
-   */
+  /** Errors of rows that cannot be shown. Such an error ends only the groups with that row. */
   readonly #errors = new Map<Row, unknown>();
   /** True if there were too many rows to present together. */
   isIncomplete = false;

@@ -7,7 +7,6 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 /** The bytes of a group's events; null if there are none. */
 export type GroupBytes = Uint8Array | "too-large" | null;
 
-/** Returns the bytes for the live subscribers of a group. */
 export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
 /** The bytes for each group, and the subscribers to skip. */

@@ -24,9 +24,7 @@ export class GroupHeldRows {
     return this.#held;
   }
 
-  /**
-   * Adds a subscriber that holds the rows `own`. `others` are the other subscribers of the group.
-   */
+  /** Adds a subscriber that holds the rows `own`. `others` are the group's other subscribers. */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;

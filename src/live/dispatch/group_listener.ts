@@ -27,8 +27,6 @@ export interface TransitionListener extends GroupListener {
 /** The events of a group: events for all live subscribers, and events for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /**
-   * Events for the subscribers that held other rows. Null means that the subscriber starts over.
-   */
+  /** Events for subscribers that held other rows. Null means that the subscriber starts over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -78,7 +78,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }
 
-  /** The current listeners. */
   listeners(): readonly GroupListener[] {
     return [...this.#liveSubscribers, ...this.transitionListeners];
   }

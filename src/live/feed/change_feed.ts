@@ -13,7 +13,6 @@ export interface ChangeBatch {
   readonly to: Position | null;
 }
 
-/** The log that the change feed reads, and its callbacks. */
 export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
@@ -105,7 +104,6 @@ export class ChangeFeed {
     return this.#exclusively(work);
   }
 
-  /** Stops reading. */
   close(): void {
     this.#isClosed = true;
     this.#stopHints();

@@ -25,7 +25,6 @@ export class RingBuffer {
   #start: Position;
   #end: Position;
 
-  /** Starts without steps, at the position `start`. */
   constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
     this.#log = log;
     this.#limits = limits;

@@ -20,7 +20,6 @@ export interface AffectedParent<G> {
   readonly groups: ReadonlySet<G>;
 }
 
-/** The affected parents that a search has found. */
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
   /** The groups whose affected parents are too many, or too large, to be evaluated together. */

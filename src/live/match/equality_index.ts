@@ -8,7 +8,6 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";
 
-/** The properties of a group of subscribers that the index reads. */
 interface IndexedGroup {
   readonly query: { readonly filter: Filter };
 }

@@ -56,9 +56,8 @@ export interface EvaluationContext {
 
 /**
  * Evaluates a filter that reads related rows for the current state of changed rows. One statement
- * reads both the row and the decision, so a client never receives a row that it could not have
- * listed. If it is unknown which rows the clients of a request hold, the result is null and they
- * must start over.
+ * reads both the row and the decision, so a client never receives a row that it could not list. If
+ * it is unknown which rows the clients hold, the result is null and they must start over.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],

@@ -38,9 +38,7 @@ export class HeldRows {
     return new HeldRows(log, new Set(), maxRows);
   }
 
-  /**
-   * Returns the state of a client with unknown rows, which for instance another stream has sent.
-   */
+  /** Returns the state of a client with unknown rows, which e.g. another stream has sent. */
   static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }

@@ -40,13 +40,11 @@ export interface Matcher {
   shouldCheck(): boolean;
   /**
    * Evaluates in the database a filter that memory has decided. Returns false if the results
-   * differ. Memory then never decides such comparisons again, and all filters must be compiled
-   * again.
+   * differ. Memory then never decides such comparisons, and all filters must be compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
 
-/** Creates the matcher of rows and filters over one database. */
 export function createMatcher(
   driver: Driver,
   { random, observe, clock }: Pick<Runtime, "random" | "observe" | "clock">,

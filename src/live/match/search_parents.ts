@@ -27,7 +27,6 @@ export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups that have this include path. */
   readonly group: G;
-  /** The keys that link changed rows to parents. */
   readonly keys: LinkKeys<G>;
 }
 

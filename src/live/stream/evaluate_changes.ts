@@ -12,7 +12,6 @@ import {
   transitionKind,
 } from "../match/row_change.ts";
 
-/** The input of an evaluation for a group: the group and the matcher. */
 export interface GroupEvaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;

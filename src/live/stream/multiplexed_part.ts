@@ -10,7 +10,6 @@ export interface SubscriptionRowDescription {
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 
-/** The multiplexed stream that a part belongs to. */
 export interface MultiplexedWriter {
   /** True if nothing is sent any more. */
   readonly isClosed: boolean;

@@ -8,7 +8,6 @@ import {
 
 export interface SubscriptionRefusal {
   readonly status: number;
-  /** The body of the response. */
   readonly problem: ProblemBody;
   /** Delay in seconds; null if the response contains none. */
   readonly retryAfter: number | null;

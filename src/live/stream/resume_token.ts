@@ -54,7 +54,6 @@ export interface ResumeToken {
   readonly seal: string;
 }
 
-/** Parses a resume token; null if the string is invalid. */
 export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };

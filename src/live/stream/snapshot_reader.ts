@@ -13,7 +13,6 @@ import type { LiveLimits } from "../live_limits.ts";
 import type { LiveQuery } from "../live_query.ts";
 import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 
-/** One page of rows that the snapshot reader has read, ready to be sent. */
 export interface SnapshotPage {
   /** An `existing` event, shared by the streams that request the same page. */
   readonly bytes: Uint8Array;
@@ -34,7 +33,6 @@ export interface SnapshotStart {
   readonly maxRows: number;
 }
 
-/** The page of a snapshot that a stream requests. */
 export interface SnapshotRequest {
   /** The row after which the page begins, or null for the first page. */
   readonly start: SnapshotStart | null;

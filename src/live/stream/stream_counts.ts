@@ -5,7 +5,6 @@ export interface StreamCounts {
   refused: number;
 }
 
-/** The counts of a hub: for streams of rows, and for streams of aggregates. */
 export interface HubCounts {
   readonly rows: StreamCounts;
   readonly aggregates: StreamCounts;
@@ -13,7 +12,6 @@ export interface HubCounts {
   resumed: number;
 }
 
-/** Returns counts of zero. */
 export function noCounts(): HubCounts {
   const none = { opened: 0, ended: 0, refused: 0 };
   return { rows: { ...none }, aggregates: { ...none }, resumed: 0 };

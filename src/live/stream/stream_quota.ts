@@ -7,12 +7,10 @@ export interface StreamQuotaLimits {
   readonly maxPerAddress: number;
 }
 
-/** The share of the quota that one open stream takes. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
   /** 0 for a part, because its multiplexed stream has taken a slot. 1 for every other stream. */
   readonly streams: 0 | 1;
-  /** The number of parts of a multiplexed stream. */
   readonly parts: number;
   /** The estimated work of the filter for each character of a changed row. */
   readonly work: number;
@@ -41,8 +39,7 @@ export class StreamQuota {
 
   /**
    * Takes a slot for a stream whose filter takes `work`. The slot must be freed once. Throws a 429
-   * if no slot is free, and a 422 if the filters of all open streams together would need too much
-   * work.
+   * if no slot is free, and a 422 if the filters of all open streams would need too much work.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 1, parts: 0, work });

@@ -29,14 +29,12 @@ export function identityOf({ user, address }: Pick<StreamRequest, "user" | "addr
   return user === null ? `a${address ?? ""}` : `u${user.id}`;
 }
 
-/** A request for a live stream of rows and their changes. */
 export interface SubscribeRequest extends StreamRequest {
   /** The resume token of an earlier stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
 
-/** A request for a live stream of an aggregate. */
 export interface AggregateRequest extends StreamRequest {
   readonly aggregateQuery: LiveAggregateQuery;
 }

@@ -39,7 +39,6 @@ export class StreamSession implements ScopeHolder {
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
   readonly part: StreamPart | null;
-  /** The user of the request. */
   readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;

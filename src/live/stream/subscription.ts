@@ -45,7 +45,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
-  /** `ended` is called once when the stream ends for any reason. */
   constructor(
     context: StreamContext,
     { query, start, identity }: SubscriptionOptions,

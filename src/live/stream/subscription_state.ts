@@ -63,7 +63,6 @@ export interface SentChanges {
 /** The start of a subscription: all rows, changes from now on, or changes after a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
-/** The query of a subscription, and its start. */
 export interface SubscriptionOptions {
   readonly query: LiveQuery;
   readonly start: StreamStart;
@@ -115,7 +114,6 @@ export function sentUpTo(position: Position): SentChanges {
   return { cursor: historyCursorAt(position), isNet: false, isRepeat: false };
 }
 
-/** The changes to send, and the conditions for sending them. */
 export interface ChangesToSend {
   /** The position up to which all changes are sent. */
   readonly to: Position;

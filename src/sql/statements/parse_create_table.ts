@@ -8,7 +8,6 @@ export interface ParsedTable {
   readonly options: string;
 }
 
-/** A column or a constraint of a CREATE TABLE statement. */
 export interface ParsedDefinition {
   /** The text of the definition in the statement, without comments at its ends. */
   readonly text: string;
@@ -18,7 +17,6 @@ export interface ParsedDefinition {
   readonly constraints: readonly ParsedConstraint[];
 }
 
-/** A constraint of a column or of the table in a CREATE TABLE statement. */
 export type ParsedConstraint =
   & {
     readonly name: string | null;

@@ -31,7 +31,6 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
   return statements;
 }
 
-/** Returns true if a statement begins or ends a transaction. */
 export function isTransactionBoundary(statement: string): boolean {
   const start = statement.replace(/^(?:\s|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/, "");
   return /^(?:BEGIN|COMMIT|END|START\s+TRANSACTION|ABORT|PREPARE\s+TRANSACTION)\b/i.test(start) ||

@@ -23,7 +23,6 @@ export interface ComparedNames {
   readonly tables: readonly TableName[];
 }
 
-/** Compares the constraints and the indexes of a table. */
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,

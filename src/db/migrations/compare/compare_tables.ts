@@ -16,7 +16,6 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A declared table, and its shape. */
 export interface DeclaredTable {
   readonly table: TableInfo;
   readonly shape: TableShape;
@@ -30,7 +29,6 @@ export interface PairedTable extends DeclaredTable {
   readonly columns: PairedColumns;
 }
 
-/** The pairs of existing and declared columns. */
 export interface PairedColumns {
   /** The old names of the renamed columns, by their new names. */
   readonly renamed: ReadonlyMap<string, string>;
@@ -39,7 +37,6 @@ export interface PairedColumns {
   readonly superfluous: readonly ColumnShape[];
 }
 
-/** The pairs of declared and existing tables, and the missing tables. */
 export interface PairedTables {
   readonly pairs: readonly PairedTable[];
   readonly missing: readonly DeclaredTable[];

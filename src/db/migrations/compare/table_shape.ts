@@ -36,7 +36,6 @@ export interface ColumnShape {
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
-/** A unique constraint or index in the shape of a table. */
 export interface UniqueShape {
   /** The name of the constraint or of the index, or null if it has none. */
   readonly name: string | null;
@@ -74,7 +73,6 @@ export interface IndexShape {
   readonly isPlain: boolean;
   /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres: the index enforces nothing. */
   readonly isValid: boolean;
-  /** The statement that creates the index. */
   readonly sql: string;
 }
 
@@ -99,10 +97,7 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
 }
 
-/**
- * Returns true if two names are the same in the table's database. Only Postgres, which has no
- * `sql`, distinguishes case.
- */
+/** Returns true if two names are equal. Only Postgres, which has no `sql`, distinguishes case. */
 export function isNamedAlike(
   { sql }: { readonly sql?: string | null },
   left: string,

@@ -11,14 +11,12 @@ import {
 import { resumeRecording } from "../restore_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
 
-/** Input of the migration by the files of a folder. */
 export interface FilesRun {
   readonly driver: Driver;
   readonly folder: string;
   readonly random: Random;
 }
 
-/** The files to apply, and the applied files that are missing. */
 export interface PendingFiles {
   /** The files that were not applied yet, in their order. */
   readonly pending: readonly MigrationFile[];
@@ -36,9 +34,8 @@ export async function pendingFiles({ driver, folder }: FilesRun): Promise<Pendin
 }
 
 /**
- * Applies the files of a folder in their order, each in a separate transaction, and returns their
- * names. Processes that start together apply each file once. `before` is called with each file
- * before the file runs.
+ * Applies a folder's files in their order, each in a separate transaction, and returns their names.
+ * Processes that start together apply each file once. `before` is called before each file runs.
  */
 export async function migrateFiles(
   run: FilesRun,

@@ -28,7 +28,6 @@ export function referencesSql({ schema, table, references, ...key }: ForeignKeyS
   return `${name} (${columnList(references)})${actions === "" ? "" : ` ${actions}`}`;
 }
 
-/** Returns a foreign key as a constraint of a table. */
 export function foreignKeySql(key: ForeignKeyShape): string {
   return `FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${referencesSql(key)}`;
 }

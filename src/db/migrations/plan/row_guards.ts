@@ -129,9 +129,7 @@ async function guardConstraints(
   }
 }
 
-/**
- * Returns a condition for rows that refer to no existing row: all rows if the target is missing.
- */
+/** Returns a condition for rows that refer to no row: all rows if the target is missing. */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
   const target = existing.find(({ schema, name }) =>

@@ -138,7 +138,6 @@ export function newStep(sql: string, purpose: string, loses: string | null = nul
   return { sql, purpose, loses };
 }
 
-/** Returns a step that alters a table. */
 export function alter(
   { name, label }: Pick<TableMigration, "name" | "label">,
   action: string,

@@ -35,7 +35,6 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
   return log;
 }
 
-/** The maximum number of changes in one part of a step of the change log. */
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
@@ -142,9 +141,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Deletes old changes of transactions that are older than every open transaction. Therefore the
-   * position of a reader stays valid, however long a transaction lasts. Returns true if there may
-   * be more old changes.
+   * Deletes old changes of transactions that are older than every open one. So a reader's position
+   * stays valid, however long a transaction lasts. Returns true if there may be more old changes.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;

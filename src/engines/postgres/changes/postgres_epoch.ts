@@ -5,9 +5,8 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
- * The epoch of the Postgres change log, as a column of a select list. The second half of the epoch
- * is the id of the transaction that stored it. Therefore restoring a dump into the same database
- * changes the epoch.
+ * The epoch of the Postgres change log, as a column of a select list. Its second half is the id of
+ * the transaction that stored it. So restoring a dump into the same database changes the epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;

@@ -49,7 +49,6 @@ export class PostgresLogReader {
     this.#state = `${epochColumn}, pg_current_snapshot()::text AS snapshot, ${secured.column}`;
   }
 
-  /** Returns the current end of the log. */
   async end(): Promise<SnapshotPosition> {
     const [row = []] = await this.#query({ text: `SELECT ${this.#state}`, values: [] });
     return this.#positionOf(row);

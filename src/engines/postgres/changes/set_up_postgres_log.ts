@@ -15,7 +15,6 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
-/** A table whose changes the Postgres log records. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
   /** The name of the table in the log: its full name, as SQL. */
@@ -113,10 +112,7 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/**
- * Empties the log if it is new, or if the database is a copy or a restored dump, which contains the
- * log of another database.
- */
+/** Empties the log if it is new, or is that of another database, because of a copy or restore. */
 async function resolveEpoch(
   connection: Connection,
   random: Random,
@@ -147,8 +143,7 @@ async function resolveEpoch(
 }
 
 /**
- * Returns a string that identifies the cluster, the timeline and the database. Parts that the role
- * may not read are omitted.
+ * Returns an id of the cluster, the timeline and the database. Omits parts that are not readable.
  */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(

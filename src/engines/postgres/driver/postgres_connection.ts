@@ -44,7 +44,6 @@ export interface PostgresConnection {
   drop(): void;
 }
 
-/** A read that runs on a Postgres connection. */
 export interface ScheduledRead {
   /** The result of the read. Rejects like {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;

@@ -34,7 +34,6 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** Returns the kind of an error in a database function. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
@@ -106,9 +105,8 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if Postgres rejected a value with the error code of a wrong statement, as the input
- * functions of tsquery, tsvector, jsonpath and regclass do. Unlike this error, the error of a wrong
- * statement has a position.
+ * Returns true if Postgres rejected a value with the code of a wrong statement, as the input
+ * functions of tsquery, tsvector, jsonpath and regclass do. Only a wrong statement has a position.
  */
 export function isRejectedValue(error: unknown): boolean {
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;

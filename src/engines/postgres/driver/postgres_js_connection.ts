@@ -13,8 +13,7 @@ import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Returns true for the URL of a pooler that assigns connections per transaction. LISTEN is
- * impossible through such a pooler.
+ * Returns true for a pooler that assigns connections per transaction. LISTEN is impossible there.
  */
 export function isPoolerUrl(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
@@ -33,7 +32,6 @@ export interface PostgresServerOptions {
   readonly ssl?: unknown;
 }
 
-/** Options of a connection to Postgres with the library postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
   /** Replaces the server in the URL. Null if the URL determines the server. */

@@ -23,7 +23,6 @@ export interface PostgresOptions extends DriverOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** The checks and defaults of the options of a Postgres driver. */
 export const postgresOptionRules = group(
   {
     ...driverOptionDescriptions,

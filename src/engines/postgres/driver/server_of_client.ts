@@ -1,6 +1,5 @@
 import type { PostgresServerOptions } from "./postgres_js_connection.ts";
 
-/** The Postgres server to connect to. */
 export interface PostgresTarget {
   /** The URL. If `server` is set, the URL is only used in messages. */
   readonly url: string;

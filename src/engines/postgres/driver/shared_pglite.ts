@@ -12,13 +12,10 @@ export interface PgliteClient extends PgliteQueries {
   transaction<T>(work: (transaction: PgliteTransaction) => Promise<T>): Promise<T>;
 }
 
-/** Runs statements of a PGlite. */
 export interface PgliteQueries {
-  /** Runs one statement. */
   query(text: string, values: unknown[], options: object): Promise<PgliteResult>;
 }
 
-/** An open transaction of a PGlite. */
 export interface PgliteTransaction extends PgliteQueries {
   /** Ends the transaction without a commit. */
   rollback(): Promise<void>;
@@ -32,7 +29,6 @@ export interface PgliteResult {
   readonly command?: string;
   /** The number of changed or returned rows. */
   readonly rowCount?: number | null;
-  /** The columns of the result. */
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
 

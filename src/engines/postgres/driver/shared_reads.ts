@@ -10,7 +10,6 @@ import { isStalePlan } from "./postgres_errors.ts";
 import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
 import { runAs } from "./transactions/acting_connection.ts";
 
-/** The dependencies of {@link SharedReads}. */
 export interface SharedReadsDependencies {
   readonly pool: Pool<PostgresSession>;
   /** Returns a new deadline for obtaining a session and its connection. */
@@ -28,7 +27,6 @@ export interface ReadIdentity extends DatabaseIdentity {
   readonly key: string;
 }
 
-/** A read that waits for its result. */
 interface WaitingRead {
   readonly statement: Statement;
   readonly keep: KeepRow;
@@ -51,7 +49,6 @@ const maxConnections = 2;
 /** The maximum number of reads, and of statements, that are sent together. */
 const [maxReads, maxStatements] = [32, 96];
 
-/** The maximum number of running reads. */
 export const maxRunningReads: number = maxConnections * maxReads;
 
 /** The maximum expected duration of the reads that are sent together, in milliseconds. */
@@ -85,7 +82,6 @@ export class SharedReads {
     this.#assumedMs = assumedMs;
   }
 
-  /** Returns true if the statement is expected to be quick. */
   isQuick(statement: Statement): boolean {
     return this.#expectedMs(statement) <= maxExpectedMs;
   }

@@ -5,7 +5,6 @@ import type { PostgresConnection, PostgresResult } from "./postgres_connection.t
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { runStatement, translate, whenOpen } from "./run_statement.ts";
 
-/** The dependencies of {@link SharedWrites}. */
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of every shared transaction. */
@@ -240,7 +239,6 @@ type Outcome<Value> =
   | { readonly status: "fulfilled"; readonly value: Value }
   | { readonly status: "rejected"; readonly reason: unknown };
 
-/** The outcome of a shared transaction, and of each of its statements. */
 interface SentTransaction {
   /** `separate` if the server has rejected BEGIN. */
   readonly outcome: "committed" | "rolled back" | "separate" | "unknown";

@@ -12,7 +12,6 @@ import { recordGap, setUpPostgresLogWithin } from "../changes/set_up_postgres_lo
 import { postgresTriggerName } from "../sql/change_log_schema.ts";
 import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
-/** The migrations of Postgres databases. */
 export const postgresMigrationsEngine: MigrationsEngine = {
   comparison: {
     syntax: postgresSyntax,

@@ -14,7 +14,6 @@ import type {
   UniqueShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 
-/** Reads the shapes of Postgres tables from the catalog. */
 export async function readPostgresShapes(
   connection: Connection,
   names: readonly TableName[],

@@ -21,7 +21,6 @@ export interface PostgresSearchOptions {
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The checks and defaults of {@link PostgresSearchOptions}. */
 export const postgresSearchOptionRules = group(
   {
     language: textLike('the name of a configuration, like "english"', name).default("simple"),

@@ -17,7 +17,6 @@ export interface PostgresLogStatements {
 
 /** The name of the log's triggers on Postgres. In alphabetical order, these triggers run first. */
 export const postgresTriggerName = "!service_changes";
-/** The name of the change log's triggers for TRUNCATE on Postgres. */
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
 /** The channel of LISTEN and NOTIFY on which the change log's triggers signal other processes. */

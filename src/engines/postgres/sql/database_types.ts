@@ -3,8 +3,7 @@ import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
  * Returns the operand of a column whose Postgres type has no column kind: a cast to the type if it
- * can be ordered, else a cast to text. Except for a domain, the cast has no effect, so indexes
- * still apply.
+ * can be ordered, else to text. Except for a domain, the cast has no effect, so indexes apply.
  */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,

@@ -68,7 +68,6 @@ function memberOf(node: unknown, name: string): unknown {
   return typeof node === "object" && node !== null ? Reflect.get(node, name) : undefined;
 }
 
-/** The estimates of the Postgres planner. */
 export const postgresEstimate: RowEstimate = {
   statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`,
   parse: plannedRows,

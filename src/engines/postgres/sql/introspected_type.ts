@@ -5,5 +5,4 @@ export function introspectedTypeName(column: ColumnInfo): string {
   return column.existingType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }
 
-/** The introspected types of Postgres that are single-precision reals. */
 export const singlePrecisionTypes: ReadonlySet<string> = new Set(["real", "float4"]);

@@ -3,7 +3,6 @@ import { isSpecialValue } from "../../../schema/special_values.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, rawSql } from "../../../sql/fragment.ts";
 
-/** The properties of a column kind on Postgres. */
 export interface PostgresKind {
   /** The type of a column that the service creates. */
   readonly type: string;
@@ -13,17 +12,13 @@ export interface PostgresKind {
   readonly isStrict: boolean;
   /** The form in which SQL computes minima and maxima. All forms have the same order. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /**
-   * The values that an existing column may store in another form than the service: no value, the
-   * value zero, or any value.
-   */
+  /** The values that an existing column may store unlike the service: none, zero, or any value. */
   readonly otherForms: "none" | "of zero" | "all";
 }
 
 const strict = { isStrict: true, extremes: "own", otherForms: "none" } as const;
 const loose = { ...strict, isStrict: false } as const;
 
-/** The properties of each kind. */
 export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   text: { ...strict, type: 'text COLLATE "C"', cast: rawSql("::text") },
   integer: { ...strict, type: "int8", cast: rawSql("::int8") },

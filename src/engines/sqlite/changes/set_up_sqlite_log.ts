@@ -89,7 +89,6 @@ async function hasMarks(connection: Connection): Promise<boolean> {
   return (await selectNamed(connection, { name: "name" }, from)).length > 0;
 }
 
-/** Returns a random name for an epoch of the log. */
 export function newEpoch(random: Random): string {
   return bytesToHex(random.bytes(8));
 }

@@ -29,7 +29,6 @@ type ApplicationFunction =
     readonly replaces: boolean;
   };
 
-/** The functions of the application that SQL can call. */
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
 /**

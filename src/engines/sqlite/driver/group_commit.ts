@@ -35,7 +35,6 @@ export interface GroupCommitOptions {
   readonly translated: (error: unknown) => unknown;
   /** Throws if the file is no longer at its path. Then nothing is written. */
   readonly requireFile: () => void;
-  /** Called after every commit. */
   readonly committed: () => void;
   /** Orders the writes of all processes to the file, or null if there is only one process. */
   readonly turn: CrossProcessWriteLock | null;

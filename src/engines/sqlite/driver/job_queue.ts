@@ -4,7 +4,6 @@ import { EventLoopTurnCounter } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 
-/** A write job in the queue of a SQLite file. */
 export interface QueuedJob {
   /** The monotonic time at which the job began to wait. */
   readonly enqueuedAt: number;
@@ -27,12 +26,10 @@ export class JobQueue<T extends QueuedJob> {
     this.#clock = clock;
   }
 
-  /** The number of waiting jobs. */
   get length(): number {
     return this.#jobs.length;
   }
 
-  /** The first job in the queue, if there is one. */
   get first(): T | undefined {
     return this.#jobs[0];
   }
@@ -43,7 +40,6 @@ export class JobQueue<T extends QueuedJob> {
     if (this.#cancelTimer === null) this.#expireAfter(this.#limitMs);
   }
 
-  /** Removes the first job. */
   dequeue(): T | undefined {
     return this.#jobs.shift();
   }
@@ -78,7 +74,6 @@ export function writeNotStartedError(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }
 
-/** The maximum number of jobs that share one commit. */
 export const maxJobsPerCommit = 256;
 
 /** The age from which a group accepts no transaction that is likely to wait, in milliseconds. */
@@ -98,7 +93,6 @@ export type WriteJob =
     readonly run: () => Promise<Acknowledge>;
   };
 
-/** A job that has run in a group. */
 export interface FinishedJob {
   readonly job: WriteJob;
   /** Resolves or rejects the job once the group is committed. */

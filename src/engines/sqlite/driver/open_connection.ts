@@ -75,7 +75,6 @@ export function openSqliteConnection(
   return sqliteConnection(handle, { deadline, rowBytes });
 }
 
-/** Opens the writing connection to a SQLite file. */
 export async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,

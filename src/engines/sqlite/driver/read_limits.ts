@@ -28,7 +28,6 @@ export class RowBytes {
   };
 }
 
-/** The value of {@link RemainingBytes} for reads without a limit. */
 export const unlimitedBytes: RemainingBytes = { left: Infinity };
 
 /**
@@ -70,7 +69,6 @@ function takeBytes(count: number, bytes: RemainingBytes): void {
   if (bytes.left < 0) throw tooLargeError();
 }
 
-/** Returns the error of rows with too many bytes. */
 export function tooLargeError(): DatabaseError {
   return new DatabaseError(
     "too-large",
@@ -82,8 +80,7 @@ export function tooLargeError(): DatabaseError {
 export interface TimeLimit {
   /**
    * Returns how long the statement may run after the first check, in milliseconds. `now` is the
-   * time of that check by the clock of the deadline. `sorts` is true if rows may be sorted
-   * afterwards.
+   * time of that check by the deadline's clock. `sorts` is true if rows may be sorted afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
@@ -101,8 +98,7 @@ const looksOfLongStatement = 8;
 
 /**
  * The deadline of the statements of one SQLite connection. The SQL function for time checks calls
- * {@link check}, which returns {@link overLimitResult} when the time of the running statement is
- * over.
+ * {@link check}, which returns {@link overLimitResult} when the statement's time is over.
  */
 export class StatementDeadline {
   /** True if the deadline has ended the last statement. */
@@ -128,7 +124,6 @@ export class StatementDeadline {
     this.#bytes = 0;
   }
 
-  /** Removes the limit. */
   stop(): void {
     const limit = this.#limit;
     this.#limit = null;
@@ -159,7 +154,6 @@ export class StatementDeadline {
   }
 }
 
-/** Returns a time limit of a fixed length. */
 export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): TimeLimit {
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }

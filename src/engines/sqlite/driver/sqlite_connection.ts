@@ -48,7 +48,6 @@ export interface LimitedRead {
   readonly isShort?: boolean;
 }
 
-/** The ways in which a statement can run. */
 export type StatementKind =
   | "read"
   | "write"
@@ -57,7 +56,6 @@ export type StatementKind =
   /** The start or end of a transaction. */
   | "boundary";
 
-/** The maximum number of prepared statements of a connection. */
 export const maxPreparedStatements = 500;
 
 /** The maximum size of prepared statements, in bytes. Clients determine how long filters are. */
@@ -267,7 +265,6 @@ export class SqliteTransaction implements Connection {
 
 /** Options of retrying while a SQLite file is busy. */
 export interface BusyRetry {
-  /** The clock that measures the wait. */
   readonly clock: Clock;
   /** How long a write waits in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;

@@ -7,8 +7,7 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of any SQLite library by the name of its result code. A DatabaseError stays
- * unchanged. An error without a code also stays unchanged, because code between the statements has
- * thrown it.
+ * unchanged, and so does an error without a code: code between the statements has thrown it.
  */
 export function toSqliteError(
   error: unknown,

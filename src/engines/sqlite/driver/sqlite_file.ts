@@ -19,8 +19,7 @@ export interface SqliteFile {
 
 /**
  * Claims a SQLite file at `path` for one library. Throws if another library has the file. For
- * `:memory:` it creates a temporary file, because the two connections of a driver could not share a
- * database in memory.
+ * `:memory:` creates a temporary file: two connections cannot share a database in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();

@@ -44,12 +44,10 @@ export interface SqliteAggregate<State> {
   result(state: State): SqlValue;
 }
 
-/** A prepared statement of a SQLite library. */
 export interface SqliteStatement {
   /** True if the statement changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
-  /** Returns the column names of the statement's rows. */
   columnNames(): readonly string[];
   /** Runs a statement without rows. Returns the number of changed rows. */
   run(values: readonly SqlValue[]): number;

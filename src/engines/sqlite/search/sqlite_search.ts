@@ -15,7 +15,6 @@ export interface SqliteSearchOptions {
   readonly columns?: readonly string[] | undefined;
 }
 
-/** The checks and defaults of {@link SqliteSearchOptions}. */
 export const sqliteSearchOptionRules = group(
   {
     tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(

@@ -31,7 +31,6 @@ export const sqliteLogTables: readonly string[] = [
   sqliteReplacedRowsTable,
 ];
 
-/** The prefix of the names of the change log's triggers on SQLite. */
 export const sqliteTriggerPrefix = "_service_changes_";
 
 /** A trigger of the change log on SQLite by its name, and the statement that creates it. */
@@ -41,10 +40,9 @@ export interface SqliteTrigger {
 }
 
 /**
- * Returns the triggers that record the changes of a table in the change log on SQLite. They must be
- * created in this order, because the trigger that is created last runs first. The triggers use only
- * built-in functions, because every program that writes to the table runs them. Their names depend
- * on their complete text.
+ * Returns the triggers that record a table's changes in the change log on SQLite. They must be
+ * created in this order, because the last one runs first. They use only built-in functions, because
+ * every program that writes to the table runs them. Their names depend on their complete text.
  */
 export function sqliteTriggers(
   table: RecordedTable,

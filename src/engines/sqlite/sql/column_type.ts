@@ -24,10 +24,7 @@ export function sqliteColumnType(column: ColumnInfo): string {
     : storageClasses[kind];
 }
 
-/**
- * The affinity of a SQLite column type: the class to which a column converts values that are stored
- * in it or compared with it.
- */
+/** The class to which a SQLite column converts values that are stored in it or compared with it. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
 /** Returns the affinity of a SQLite column from its declared type. */

@@ -1,6 +1,5 @@
 import type { DefinitionDialect } from "../../../sql/definition_dialect.ts";
 
-/** The definitions of tables in SQLite. */
 export const sqliteDefinitions: DefinitionDialect = {
   // A column with INTEGER PRIMARY KEY numbers new rows without further keywords.
   identity: [],

@@ -2,7 +2,6 @@ import { hexToBytes } from "../../../protocol/byte_text.ts";
 import { jsonMembers } from "../../../schema/exact_json.ts";
 import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 
-/** A column in the JSON image of a SQLite row. */
 export interface ImageColumn {
   /** The column's name in the spelling of the database. */
   readonly name: string;

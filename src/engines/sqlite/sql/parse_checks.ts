@@ -1,9 +1,8 @@
 import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_syntax.ts";
 
 /**
- * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of
- * `columns`. SQLite reports a check by its name, or else by its text. The result is empty if no
- * check or several match.
+ * Returns the columns that a failed CHECK of a CREATE TABLE names, in the spelling of `columns`.
+ * SQLite reports a check by its name, or else its text. Empty if no check or several match.
  */
 export function columnsOfCheck(
   createTable: string,

@@ -19,16 +19,13 @@ export interface RecordedTable {
   readonly uniques: readonly RecordedUniqueIndex[];
 }
 
-/** A column of a SQLite table whose changes are recorded. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
-  /** True if the column is the row id itself. */
   readonly isRowId: boolean;
   /** The SQL default with which REPLACE replaces a NULL in a NOT NULL column, or null. */
   readonly replaceDefault: string | null;
 }
 
-/** A unique index of a SQLite table whose changes are recorded. */
 export interface RecordedUniqueIndex {
   readonly parts: readonly UniqueIndexPart[];
   /** The condition of a partial index, or null for a complete index. */

@@ -1,10 +1,9 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function of time checks, which every SQLite driver registers on each connection. The
- * function is not deterministic. It returns 1, or {@link overLimitResult} once a statement has run
- * too long. Its argument is the number of bytes that the next condition examines, or NULL to check
- * immediately.
+ * The SQL function of time checks, which every SQLite driver registers on each connection. It is
+ * not deterministic. It returns 1, or {@link overLimitResult} once a statement has run too long.
+ * Its argument is the number of bytes that the next condition examines, or NULL to check now.
  */
 export const timeCheckFunctionName = "service_time_check";
 

@@ -26,7 +26,6 @@ import { declareKeys, inferViewKeys } from "../../../../db/views/view_keys.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
-/** Describes the tables of a Postgres database from its catalog. */
 export async function introspectPostgres(
   driver: Driver,
   options: IntrospectOptions = {},

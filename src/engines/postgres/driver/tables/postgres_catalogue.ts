@@ -9,7 +9,6 @@ export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
-/** A table in the catalog of Postgres. */
 export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
@@ -78,7 +77,6 @@ export async function listTables(
   };
 }
 
-/** A column in the catalog of Postgres. */
 export interface CatalogueColumn {
   readonly owner: string;
   readonly name: string;
@@ -96,7 +94,6 @@ export interface CatalogueColumn {
   readonly isLoose: boolean;
 }
 
-/** Reads the columns of all tables from the catalog of Postgres. */
 export async function readColumns(
   connection: Connection,
   schemas: string,
@@ -139,7 +136,6 @@ export async function readColumns(
   }));
 }
 
-/** A unique index, as the catalog of Postgres describes it. */
 export interface CatalogueUniqueIndex {
   readonly owner: string;
   readonly isKey: boolean;
@@ -148,7 +144,6 @@ export interface CatalogueUniqueIndex {
   readonly columns: readonly string[];
 }
 
-/** Reads the unique indexes of all tables from the catalog of Postgres. */
 export async function readUniqueIndexes(
   connection: Connection,
   schemas: string,

@@ -7,7 +7,6 @@ import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 /** Selects every schema except for system schemas and schemas that the role may not use. */
 export const everySchema = "*";
 
-/** The schemas of a Postgres database that the service describes. */
 export interface ChosenSchemas {
   /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];

@@ -16,13 +16,11 @@ export interface TransactionParts {
   readonly raisedMessages: boolean;
 }
 
-/** Runs one statement of a transaction. */
 export type RunInTransaction = (
   connection: PostgresConnection,
   statement: Statement,
 ) => Promise<QueryResult>;
 
-/** Begins a transaction on an open connection. */
 export async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
   try {
     await limit.within(connection.run("BEGIN", []));

@@ -183,7 +183,6 @@ export interface RowWidthsOptions {
   readonly databaseBytes: () => number;
 }
 
-/** The way in which the rows of a statement are read. */
 export interface ReadStrategy {
   /** True if all rows may be in memory before their bytes are counted. */
   readonly atOnce: boolean;

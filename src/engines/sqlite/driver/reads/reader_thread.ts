@@ -17,7 +17,6 @@ export interface ReaderThread {
   close(): Promise<void>;
 }
 
-/** Options and callbacks of a reader thread of a SQLite file. */
 export interface ReaderThreadOptions {
   readonly path: string;
   readonly library: SqliteLibrary["source"];

@@ -13,7 +13,6 @@ import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { ConnectionAdditions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
-/** Options of the reader threads of a SQLite file. */
 export interface ReaderThreadsOptions {
   readonly path: string;
   /** The name of the database in observations. */
@@ -24,7 +23,6 @@ export interface ReaderThreadsOptions {
   readonly clock: Clock;
 }
 
-/** A read for the reader threads of a SQLite file. */
 export interface SlowRead {
   readonly statement: Statement;
   readonly limits: ReadLimits;
@@ -122,7 +120,6 @@ export class ReaderThreads implements DriverThreads {
     return promise;
   }
 
-  /** Ends all reads, and the threads. */
   async close(): Promise<void> {
     this.#closing.abort(closed());
     for (const job of this.#takeAll()) job.finish(() => fail(closed()));

@@ -12,7 +12,6 @@ import { fixedTimeLimit } from "../read_limits.ts";
 
 // The program of a reader thread: it runs reads of one SQLite file on its own connection.
 
-/** The start data of a thread that reads a SQLite file. */
 export interface ReaderStartData {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
@@ -24,7 +23,6 @@ export interface ReaderStartData {
 /** A message to a thread that serves reads of a SQLite file: a read, or the end. */
 export type ReaderMessage = ThreadRead | "close";
 
-/** A read for a thread of a SQLite file. */
 export interface ThreadRead {
   readonly id: number;
   readonly statement: Statement;

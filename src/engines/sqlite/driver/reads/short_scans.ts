@@ -50,9 +50,8 @@ export class ShortScans {
   }
 
   /**
-   * Returns true if the statement with this plan is a short scan. If `isKnown` is true, the same
-   * statement was short before, for example because it uses an index. The table may then have four
-   * times the size.
+   * Returns true if the statement with this plan is a short scan. `isKnown` means that the same
+   * statement was short before, e.g. with an index. The table may then have four times the size.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;

@@ -96,8 +96,7 @@ const declaredKinds: Readonly<
 
 /**
  * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
- * The kind is `real` only if the column stores all numbers as doubles. Otherwise integers would
- * lose digits.
+ * `real` requires that the column stores all numbers as doubles. Else integers lose digits.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };

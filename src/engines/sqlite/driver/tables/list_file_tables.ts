@@ -4,7 +4,6 @@ import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { denoKvObjectNames } from "../../../../runtime/files/deno_kv_tables.ts";
 import { shadowTables } from "./shadow_tables.ts";
 
-/** A table or view in a SQLite file. */
 export interface ListedTable {
   readonly name: string;
   readonly withoutRowid: boolean;
@@ -19,7 +18,6 @@ export interface ListedTables {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Lists the tables and views of a SQLite file. */
 export async function listFileTables(connection: Connection): Promise<ListedTables> {
   const rows = await selectNamed(
     connection,

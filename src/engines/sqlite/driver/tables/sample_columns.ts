@@ -7,7 +7,6 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
 
-/** A declared column of a SQLite table or view. */
 export interface DeclaredColumn {
   readonly name: string;
   /** The declared type, or an empty string if there is none. */
