@@ -2,8 +2,7 @@ import type { AnyTable } from "../schema/table_like.ts";
 import { type FilterText, templateMark } from "./filter_text.ts";
 import { and, type Filter, isFilter, not, or } from "./filter.ts";
 import type { FilterContext } from "./resolve_filter.ts";
-import { showValue } from "../problem/show_value.ts";
-import { RuleFault } from "./rule_fault.ts";
+import { notFilter } from "./rule_fault.ts";
 
 /**
  * A condition on the rows of a table, as code writes it: a filter of the builders, a template of
@@ -117,12 +116,9 @@ function combined<Of>(
   rules: readonly Rule<Of>[],
   combine: (...filters: readonly Filter[]) => Filter,
 ): Rule<Of> {
-  for (const rule of rules) {
-    // Programs without type checks may pass a value that is no rule.
-    if (rule?.kind === undefined) {
-      throw new RuleFault(`Cannot combine ${showValue(rule)}: it is not a rule`);
-    }
-  }
+  // Programs without type checks may pass a value that is no rule.
+  const wrong = rules.findIndex((rule) => rule?.kind === undefined);
+  if (wrong >= 0) throw notFilter(rules[wrong], `rule ${wrong + 1} of a combination is`);
   // The cast is safe: a combination of filters of one table is a filter of this table.
   if (rules.every(isResolved)) return combine(...rules) as Filter<Of>;
   return draft((context, resolve) => combine(...rules.map((rule) => resolve(rule, context))));

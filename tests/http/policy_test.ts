@@ -291,7 +291,7 @@ const faults: readonly (readonly [string, object, string])[] = [
     [
       `a missing rule in ${quantifier}`,
       { delete: policy(tasks, "author", () => ofTasks.team[quantifier](undefined as never)) },
-      `policy "author": team.${quantifier}() got undefined, not a rule`,
+      `policy "author": team.${quantifier}() got undefined, not a filter: use a rule such as all()`,
     ] as const
   ),
   [
@@ -302,7 +302,7 @@ const faults: readonly (readonly [string, object, string])[] = [
   [
     "a missing rule in a combination",
     { delete: policy(tasks, "author", () => not(undefined as unknown as Rule)) },
-    'auth.delete, policy "author": Cannot combine undefined: it is not a rule',
+    'auth.delete, policy "author": rule 1 of a combination is undefined, not a filter',
   ],
   [
     "a promise",

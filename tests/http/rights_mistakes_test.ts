@@ -218,12 +218,12 @@ const mistakes: readonly (readonly [name: string, auth: object, message: string]
   [
     "a policy that is not called",
     author(() => ofTasks.team.some(any(onTeam))),
-    `${inPolicy}it answered a function, not a filter: call it with the user`,
+    `${inPolicy}team.some() got a function, not a filter: call it with the user`,
   ],
   [
     "true inside a quantifier",
     author(() => ofTasks.team.some(any(true))),
-    `${inPolicy}it answered true, not a filter: use a rule such as all()`,
+    `${inPolicy}team.some() got true, not a filter: use a rule such as all()`,
   ],
   [
     "a sample without a member that the function needs",

@@ -4,8 +4,7 @@ import type { FilterableRelation, FilterContext } from "../../filter/resolve_fil
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import { all } from "../../filter/builders.ts";
 import { type Draft, draft, isRule, type Rule } from "../../filter/rule.ts";
-import { showValue } from "../../problem/show_value.ts";
-import { RuleFault } from "../../filter/rule_fault.ts";
+import { notFilter, RuleFault } from "../../filter/rule_fault.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyTable, TableLike } from "../../schema/table_like.ts";
@@ -71,9 +70,7 @@ export function relations<
       draft((context, resolve) => {
         // Only an absent argument means any row: a missing rule must not grant access.
         const [rule] = given.length === 0 ? [all()] : given;
-        if (!isRule(rule)) {
-          throw new RuleFault(`${name}.${quantifier}() got ${showValue(rule)}, not a rule`);
-        }
+        if (!isRule(rule)) throw notFilter(rule, `${name}.${quantifier}() got`);
         const { relation, target } = follow(name, options, owner, context);
         return quantified(quantifier, [relation], resolve(rule, target));
       });

@@ -13,6 +13,9 @@ import type { Row } from "./rows.ts";
 import { rightOf, tableOf } from "./tables.ts";
 import { mayWrite, written } from "./writes.ts";
 
+/** The outcome where the contract leaves the decision to more than the filter. */
+export const undecided = "written or forbidden";
+
 /** What the oracle finds, and of how many rows. */
 export async function expected(
   stand: Stand,
@@ -21,7 +24,8 @@ export async function expected(
   const { form } = case_;
   if (form === "create" || form === "update") {
     const isAllowed = await mayWrite(stand, case_);
-    return { outcome: isAllowed ? "written" : "forbidden", rows: 1, found: isAllowed ? 1 : 0 };
+    const outcome = isAllowed === null ? undecided : isAllowed ? "written" : "forbidden";
+    return { outcome, rows: 1, found: isAllowed === true ? 1 : 0 };
   }
   if (form === "include") return await includedBySql(stand, case_);
   const { keys, rows } = await passing(stand.db.driver, engineOf(stand.db), case_);

@@ -4,11 +4,12 @@ import { pairsSql, type Sight, sqlOf } from "./filter_sql.ts";
 import { model, relationOf, type TableName, tableNames } from "./model.ts";
 import { keptSql, rightOf } from "./tables.ts";
 
-/** The keys of the rows that pass. */
+/** The keys of the rows that pass. No relation of a scope leads to the person `unreached`. */
 export async function passing(
   connection: Connection,
   engine: Sight["engine"],
   { table, tree, reader, scope }: Omit<Case, "form" | "seed">,
+  unreached: number | null = null,
 ): Promise<{ readonly keys: readonly (readonly unknown[])[]; readonly rows: number }> {
   const everything = { engine, visible: () => null } as const;
   const right = (table: TableName, alias: string) =>
@@ -20,7 +21,9 @@ export async function passing(
   const condition = sqlOf(tree, table, "a", {
     engine,
     visible: (table, alias) =>
-      isScope ? null : `((${right(table, alias)}) AND ${keptSql(table, alias)})`,
+      isScope
+        ? unreached === null || table !== "people" ? null : `${alias}."id" <> ${unreached}`
+        : `((${right(table, alias)}) AND ${keptSql(table, alias)})`,
   });
   const columns = keySql(table, "a");
   const { rows } = await connection.query({
