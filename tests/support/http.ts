@@ -127,6 +127,8 @@ export async function withService(
   } finally {
     await app?.close();
     await db.close();
+    // On a busy machine, the scheduler of requests may still rest for one timer.
+    await new Promise((resolve) => setTimeout(resolve));
   }
 }
 
