@@ -30,6 +30,7 @@ import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import {
   compileFilter,
+  hasWholeKey,
   isOneRow,
   selectsByPrimaryKey,
   tableScanCheck,
@@ -74,8 +75,13 @@ export function createCompiler(
   };
   const byKey = new WeakMap<readonly ColumnInfo[], CachedStatement>();
 
+  const { withoutEstimates = dialect } = dialect;
+  const contextByKey = { ...context, dialect: withoutEstimates };
+
   function compile(plan: Plan): Statement {
-    return toStatement(compilePlan(plan, context), dialect.placeholder);
+    const isByKey = plan.kind === "read" && hasWholeKey(plan.where, plan.table);
+    const fragment = compilePlan(plan, isByKey ? contextByKey : context);
+    return toStatement(fragment, dialect.placeholder);
   }
 
   /** Compiles a read by key, the most frequent statement. The SQL depends only on the columns. */

@@ -129,6 +129,11 @@ export interface Dialect {
    * primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
+  /**
+   * The dialect for a read of one row by its key, whose plan does not depend on values. Absent if
+   * it is this dialect.
+   */
+  readonly withoutEstimates?: Dialect;
   /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
   readonly plansSemiJoins: boolean;
   /** Marks a comparison as matching few rows, so that the planner uses an index on its column. */

@@ -101,7 +101,7 @@ export async function sqliteDriver(
  * Returns the dialect for a file. SQLite prepares a statement again for every new value that its
  * planner uses, which takes longer than reading a short page. The planner does not use a value
  * after a unary plus. If a plan could benefit from the values, because of a partial index or
- * results of ANALYZE, the plus is omitted.
+ * results of ANALYZE, the plus is omitted, except in a read by key.
  */
 function dialectFor(connection: SqliteConnection): Dialect {
   const dialect = sqliteDialect({ text: sqliteText });
@@ -110,12 +110,12 @@ function dialectFor(connection: SqliteConnection): Dialect {
     `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`,
   );
-  if (rows.length > 0) return dialect;
-  return {
+  const withoutEstimates: Dialect = {
     ...dialect,
     bound: (value, column) => sql`+${dialect.bound(value, column)}`,
     boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
   };
+  return rows.length > 0 ? { ...dialect, withoutEstimates } : withoutEstimates;
 }
 
 function query(connection: SqliteConnection, text: string): QueryResult {
