@@ -30,7 +30,6 @@ import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import {
   compileFilter,
-  hasWholeKey,
   isOneRow,
   selectsByPrimaryKey,
   tableScanCheck,
@@ -79,7 +78,7 @@ export function createCompiler(
   const contextByKey = { ...context, dialect: withoutEstimates };
 
   function compile(plan: Plan): Statement {
-    const isByKey = plan.kind === "read" && hasWholeKey(plan.where, plan.table);
+    const isByKey = plan.kind === "read" && isOneRow(plan.where, plan.table);
     const fragment = compilePlan(plan, isByKey ? contextByKey : context);
     return toStatement(fragment, dialect.placeholder);
   }
@@ -147,7 +146,7 @@ function readsByKey(plan: Plan): plan is ReadPlan {
   return plan.kind === "read" && plan.where.kind === "compare" && readsOneRow(plan);
 }
 
-/** Returns true if a plan reads at most one row, by its key and further comparisons. */
+/** Returns true if a plan reads at most one row, by its key and further terms. */
 function readsOneRow(plan: Plan): boolean {
   return plan.kind === "read" && plan.order.length === 0 && plan.after === null &&
     plan.limit === null && plan.lock === undefined && isOneRow(plan.where, plan.table);

@@ -163,14 +163,8 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Returns true if a filter of comparisons selects at most one row, by its primary key. */
-export function isOneRow(filter: Filter, table: TableInfo): boolean {
-  const terms = filter.kind === "and" ? filter.terms : [filter];
-  return terms.every(({ kind }) => kind === "compare") && hasWholeKey(filter, table);
-}
-
-/** Returns true if a filter requires that the primary key has one value, besides other terms. */
-export function hasWholeKey(filter: Filter, { primaryKey, distinct }: TableInfo): boolean {
+/** Returns true if a filter selects at most one row, by its primary key and further terms. */
+export function isOneRow(filter: Filter, { primaryKey, distinct }: TableInfo): boolean {
   const terms = filter.kind === "and" ? filter.terms : [filter];
   return distinct && primaryKey.every((column) => terms.some((term) => isEqualTo(term, column)));
 }
