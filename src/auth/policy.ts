@@ -67,7 +67,7 @@ export function policy<U extends User = User, Of = AnyTable>(
   { samples }: PolicyOptions<U> = {},
 ): Policy<U, Of> {
   if (typeof name !== "string" || name.trim() === "") {
-    throw new Error(`Cannot make a policy: its name is ${showValue(name)}, not a text`);
+    throw new Error(`Cannot make a policy: its name is ${showValue(name)}, not a string`);
   }
   if (samples?.length === 0) {
     throw new Error(`Cannot make the policy "${name}": samples is empty, so it is never tried`);

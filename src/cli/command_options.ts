@@ -18,7 +18,7 @@ export interface CommandWords<Name extends string> {
   /** Returns the value of a string option, or null if the option is missing. */
   text(name: Name): string | null;
   flag(name: Name): boolean;
-  texts(name: Name): readonly string[];
+  strings(name: Name): readonly string[];
 }
 
 /**
@@ -101,7 +101,7 @@ function split(args: readonly string[], options: CommandOptions): SplitArguments
         return typeof value === "string" ? value : null;
       },
       flag: (name) => values[name] === true,
-      texts: (name) => [values[name] ?? []].flat().map(String),
+      strings: (name) => [values[name] ?? []].flat().map(String),
     },
     tokens: tokens.filter((token) => token.kind === "option"),
   };

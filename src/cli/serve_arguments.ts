@@ -61,7 +61,7 @@ export function parseServeArguments(
       "Give a database or --config, not both: a configuration names its own database",
     );
   }
-  const lone = ofDatabase.find((name) => flag(name) || words.texts(name).length > 0);
+  const lone = ofDatabase.find((name) => flag(name) || words.strings(name).length > 0);
   if (database === null && lone !== undefined) {
     throw new Misuse(`The option --${lone} belongs to a database: name its file or URL`);
   }
@@ -86,7 +86,7 @@ export function parseServeArguments(
     kind: "serve",
     ...{ database, config, kv, actAs, users, write, triggers, changesSchema },
     schemas: readSchemaOption(words),
-    keys: readDeclaredKeys(words.texts("key")),
+    keys: readDeclaredKeys(words.strings("key")),
     ...readAdditions(words, database),
     port: wholeOf("port", text("port"), listenOptionDescriptions.port),
     host: hostOf(text("host")),

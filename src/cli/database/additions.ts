@@ -27,7 +27,7 @@ export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,
   database: string | null,
 ): GivenAdditions {
-  const extensions = words.texts("extension");
+  const extensions = words.strings("extension");
   const functions = words.text("functions");
   if (functions === null && extensions.length === 0) return {};
   if (database === null) {

@@ -59,8 +59,8 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
     ...{ kind: "migrate", database, migrations, baseline },
     ...{ tables: words.text("tables"), config: words.text("config") },
     ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
-    allowDrop: words.texts("allow-drop").flatMap(separatedByCommas),
-    keep: words.texts("keep").flatMap(separatedByCommas),
+    allowDrop: words.strings("allow-drop").flatMap(separatedByCommas),
+    keep: words.strings("keep").flatMap(separatedByCommas),
     ...readAdditions(words, database),
   };
 }
