@@ -10,7 +10,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
-/** A group of an aggregate: its keys and metrics in wire form, in the order of the plan. */
+/** A group of an aggregate: its keys and metrics as in a JSON response, in the plan's order. */
 export interface AggregateGroup {
   readonly key: readonly unknown[];
   readonly metrics: readonly unknown[];
@@ -34,7 +34,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if metrics may be inexact, because no comparison of the plan uses them. */
+/** Returns true if inexact, faster metrics suffice: no HAVING and no order compares a metric. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -49,8 +49,8 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // A group key can equal the marker of inexact metrics by chance. The exact statement then returns
-  // the same result.
+  // A group key can be equal to the value that marks inexact metrics. The exact statement then runs
+  // without need, and returns the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -68,7 +68,7 @@ export function decodeGroups(
 }
 
 /**
- * Converts a plain decimal to the wire form of an exact metric. Returns null if the decimal has
+ * Converts a decimal of any form to an exact metric as in JSON. Returns null if the decimal has
  * more digits than the metric allows. A sum of integers is an integer of any length.
  */
 export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {

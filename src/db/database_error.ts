@@ -16,7 +16,7 @@ export type DatabaseErrorKind =
   | "too-slow"
   /** The rows of a read have more bytes than the limit of its request. */
   | "too-large"
-  /** Too many reads are waiting. */
+  /** Too many reads are waiting in the queue. */
   | "overloaded"
   /** The database is busy, full or unreachable. Nothing was written. */
   | "unavailable"
@@ -53,11 +53,11 @@ export interface FailedConstraint {
   readonly name: string | null;
 }
 
-/** The message of a trigger or a function that rejected a statement on purpose. */
+/** An error that a trigger or a function raised on purpose to reject a statement. */
 export interface RaisedError {
   /** The message for clients, or null if there is none or clients may not see it. */
   readonly message: string | null;
-  /** The response status that the error code names, or null if the code names none. */
+  /** The HTTP status that the error code requests, or null if it requests none. */
   readonly status: number | null;
 }
 
@@ -106,14 +106,14 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Returns the driver's message of a database error, for operators and never for clients. */
+/** Returns the driver's message of a database error. Only operators may see it, never clients. */
 export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
 
 /**
- * Returns {@link reasonOf} with the details that Postgres adds: for example which objects refer to
- * a table, or which values are not distinct. Only the operator may see these details.
+ * Returns {@link reasonOf} with the details that Postgres adds, such as which objects refer to a
+ * table or which values are not distinct. Only operators may see them.
  */
 export function fullReasonOf(error: DatabaseError): string {
   const { cause } = error;
@@ -123,8 +123,8 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Returns true if a retry cannot help, so an operator should see the driver's message of the error.
- * Returns false also for an unknown outcome.
+ * Returns true if a retry cannot help, so that an operator must act on the error. Returns false
+ * also for an unknown outcome.
  */
 export function isLastingError(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&

@@ -25,11 +25,11 @@ import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
  */
 export interface DatabaseHandle {
   /**
-   * Runs the statement of a template, which means the same on every engine. Interpolated tables and
+   * Runs the statement of a template, with the same effect on every engine. Interpolated tables and
    * columns become quoted names, filters become conditions, and all other values are bound.
    */
   readonly sql: SqlTag;
-  /** Runs a statement with the driver's own placeholders. Cells have the driver's stored form. */
+  /** Runs a statement with the driver's own placeholders. Cells are as the driver returns them. */
   query(statement: Statement): Promise<QueryResult>;
   /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
@@ -77,7 +77,7 @@ export function transactionHandle(
       hasPart = true;
       let hasEnded = false;
       const part: Connection = {
-        // After the savepoint has ended, a statement would belong to the outer transaction.
+        // After the end of the savepoint, the statement would run in the outer transaction.
         query: (statement) =>
           hasEnded
             ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
@@ -119,7 +119,7 @@ export async function inSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // If the whole transaction is lost, its COMMIT or ROLLBACK reports the error.
+    // If the whole transaction is lost, this fails too. Its COMMIT or ROLLBACK reports the error.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

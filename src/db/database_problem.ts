@@ -5,8 +5,8 @@ import { DatabaseError } from "./database_error.ts";
 
 /**
  * Returns the problem that a client receives for a database error, in fixed words without SQL,
- * constraints or values. A message that a trigger or a function raised on purpose replaces these
- * words. Any other error is returned unchanged.
+ * constraints or values. If a trigger or a function raised a message on purpose, the client
+ * receives that message instead. Any other error is returned unchanged.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -28,9 +28,9 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "retryable":
       return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
-      // The client did not cause the error, because no value of the client is computed.
+      // No SQL of a read computes with values from the request, so the request is not the cause.
       if (access === "read" && error.raised === null) return error;
-      // A delete contains no values that could be wrong.
+      // The request of a delete contains no values, so the problem cannot ask for other ones.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
     case "not-null":
     case "check":
@@ -55,7 +55,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "writing-read":
       return refused("forbidden", writingPart);
     case "broken-table":
-      // A read fails like this if it sorts or filters by a column with a missing collation.
+      // A read fails with this error if it sorts or filters by a column with a missing collation.
       return refused(access === "read" ? "invalid-parameter" : "conflict", missingPart);
     case "raised":
       return refused(
@@ -95,20 +95,20 @@ function refusedValue(access: string, refused: Refused): Problem {
 }
 
 function refusedRow(access: string, refused: Refused): Problem {
-  // Either another row would lose a required reference, or a rule of the database protects the row.
+  // Either another row would lose a required reference, or a database rule protects the row.
   return access === "delete"
     ? refused("conflict", "the database keeps this row")
     : refused("validation-error", "a value is missing or not allowed");
 }
 
-/** Returns the options of a problem with this status, and the header that the status requires. */
+/** Returns the problem's options for a status, with the header that the status requires. */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };
   return status === 429 || status === 503 ? { status, ...retrySoon } : { status };
 }
 
-/** An update can break a reference from the row, or a reference of another row to it. */
+/** An update can break the row's own reference, or another row's reference to this row. */
 function brokenReference(access: string): string {
   if (access === "create") return "there is no row that this one refers to";
   if (access === "delete") return "another row refers to this one";

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";
 
-/** The rows of a query, as arrays in select-list order, and the number of changed rows. */
+/** The result of a query: rows as arrays in select-list order, and the number of changed rows. */
 export interface QueryResult {
   /** One array for each row. */
   readonly rows: readonly (readonly SqlValue[])[];
@@ -31,31 +31,28 @@ export interface Connection {
   query(statement: Statement): MaybePromise<QueryResult>;
 }
 
-/** In whose name statements run: a role of the database, and settings that its policies read. */
+/** The role of the database that runs statements, and the settings that its policies read. */
 export interface DatabaseIdentity {
-  /** The name of the role. */
   readonly role: string;
   /** The values of the settings, by their names, such as `request.jwt.claims`. */
   readonly settings: Readonly<Record<string, string>>;
-  /** True if the role is that of the service itself, in place of the login role. */
+  /** True for the role in which the service runs its own statements instead of the login role. */
   readonly isSystem?: boolean;
 }
 
-/** Limits of the cost of one request's reads, for the database and for this process. */
+/** The limits of what one request's reads can cost the database and this process. */
 export interface ReadLimits {
   /**
-   * The user or the address that reads. One identity may have at most half of the waiting reads.
+   * The user or the address that reads. One identity can have at most half of the waiting reads.
    */
   readonly identity: string;
-  /** Aborted when the client disconnects. The signal then ends the client's reads. */
+  /** Aborted when the client disconnects, which ends the reads. */
   readonly signal: AbortSignal;
-  /**
-   * The maximum number of bytes of all cells that the statements of the request return together.
-   */
+  /** The maximum number of bytes in all cells that the request's statements return together. */
   readonly maxBytes: number;
   /** The time limit of one statement, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if the read is known to be slow. Then the driver does not try it in this thread first. */
+  /** True if the read is known to be slow, so that the driver reads in a thread immediately. */
   readonly isLong?: boolean;
 }
 
@@ -70,15 +67,15 @@ export interface Driver extends Connection {
   /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;
   /**
-   * Returns a connection for the reads of one request that may examine many rows. A read that
+   * Returns a connection for the reads of one request that can examine many rows. A read that
    * exceeds its limits rejects: `too-slow`, `too-large`, or `overloaded` if too many reads wait.
    * These reads do not delay reads by key and writes on the driver itself.
    */
   reads(limits: ReadLimits): Connection;
   /**
-   * The connection for a write that is a single statement and needs no other transaction. Writes of
-   * several requests may share a transaction, and each has its own result or error. Absent if
-   * `query` does the same.
+   * The connection for a write that is one statement and needs no transaction with other
+   * statements. Writes of several requests can share a commit, and each has its own result or
+   * error. Absent if `query` does the same.
    */
   readonly loneWrites?: Connection;
   /**
@@ -92,14 +89,13 @@ export interface Driver extends Connection {
    */
   as?(identity: DatabaseIdentity): Driver;
   /**
-   * The driver of the service, if this driver acts for a user or for a part of a transaction. Absent
-   * for the driver of the service itself.
+   * The service's own driver, if this driver acts for a user or for a part of a transaction. Absent
+   * for the service's own driver.
    */
   readonly base?: Driver;
   /**
-   * Runs `work`, which changes tables, in a transaction. Absent if an ordinary transaction can
-   * change tables. In SQLite the transaction enforces no foreign keys, so that a table can be
-   * rebuilt.
+   * Runs `work`, which alters tables, in a transaction. Absent if an ordinary transaction can do
+   * so. In SQLite the transaction enforces no foreign keys, so that a table can be rebuilt.
    */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
@@ -111,18 +107,18 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
-  /** The tables that this driver has created. The check at startup skips these tables. */
+  /** The tables that this driver has created. The check of the tables at startup skips them. */
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;
   /**
    * Opens new connections for later statements, because a role has lost rights that the query plans
-   * of open connections rely on. Absent if connections keep no plans.
+   * of open connections rely on. Absent if connections cache no plans.
    */
   renewConnections?(): void;
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
-  /** Sets the observer of errors that make no request fail. */
+  /** Sets the observer that receives the errors that fail no request. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
@@ -130,7 +126,6 @@ export interface Driver extends Connection {
 
 /** The use of a pool of connections. */
 export interface PoolUsage {
-  /** The number of connections in the pool. */
   readonly size: number;
   /** The number of connections in use. */
   readonly used: number;
@@ -142,17 +137,17 @@ export interface PoolUsage {
   readonly waitedMs: number;
 }
 
-/** The threads in which a driver reads. They start when a read needs them, or by `start`. */
+/** The threads in which a driver reads. They start by `start`, or with the first read for them. */
 export interface DriverThreads {
   /** Starts the threads before a request needs them. Resolves when they can read or have failed. */
   start(): Promise<void>;
 }
 
-/** Wakes other processes that use the database. Signals may be lost, so listeners also poll. */
+/** Signals that wake the other processes of a database. Some get lost, so listeners also poll. */
 export interface Signals {
   /**
-   * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * Reconnects after a loss. If `isAlone` is true, more commits may follow without a signal.
+   * Calls `onSignal` for each signal of another process, and whenever it may have missed some.
+   * Reconnects after a loss. If `isAlone` is true, other commits can follow without a signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -11,11 +11,11 @@ const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE stat
 /** Options that every driver has. */
 export interface DriverOptions {
   /**
-   * True to open another program's database without writing: a file is not changed, not even its
-   * journal mode, and every transaction of a Postgres is read-only.
+   * True to open another program's database without writing. A file is not changed, not even its
+   * journal mode. On Postgres, every transaction is read-only.
    */
   readonly readOnly?: boolean | undefined;
-  /** True if clients see the messages that triggers and functions raise. Default: true. */
+  /** True if clients see the messages that database triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
@@ -48,11 +48,11 @@ export interface SqliteAdditions {
   readonly functions?: URL | string | undefined;
   /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
   readonly extensions?: readonly string[] | undefined;
-  /** Rejected, because no SQLite library accepts a function as a collation. */
+  /** An error if set, because no SQLite library accepts a function as a collation. */
   readonly collations?: undefined;
 }
 
-/** The descriptions of the options that add functions and extensions to SQLite. */
+/** Defines the values of the options that add functions and extensions to SQLite. */
 export const sqliteAdditionDescriptions = {
   functions: testedValue<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',

@@ -25,8 +25,8 @@ export interface IntrospectOptions {
    */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
   /**
-   * Roles of Postgres, such as those of `actAs`: tables that one of them may read are described,
-   * too. Default: only the tables that the role of the connection may read.
+   * Postgres roles, such as those of `actAs`: each table that one of these roles may read is
+   * described. Default: only the tables that the role of the connection may read.
    */
   readonly roles?: readonly string[] | undefined;
 }
@@ -45,7 +45,7 @@ export interface Introspection {
   readonly tables: readonly TableInfo[];
   /** The tables, views and generated columns that cannot be served, with reasons. */
   readonly leftOut: readonly LeftOut[];
-  /** The readable tables of which the database rejects some writes, with reasons. */
+  /** The readable tables for which the database rejects some kinds of writes, with reasons. */
   readonly refusedWrites?: readonly LeftOut[];
   /** The other Postgres schemas that have tables. */
   readonly otherSchemas: readonly LeftOutSchema[];
@@ -69,7 +69,7 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** A table as introspection reads it, before its foreign keys are matched with other tables. */
+/** A table as introspection reads it, before its foreign keys are resolved to tables. */
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
@@ -80,9 +80,9 @@ export interface TableDraft {
   readonly isView: boolean;
   /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
-  /** True if rows can only be read, as in a view or in a table whose key is not enforced. */
+  /** True if rows cannot be written, as in a view or in a table whose key is not enforced. */
   readonly isReadOnly: boolean;
-  /** True if the first column is SQLite's row number, which `SELECT *` omits. */
+  /** True if the first column is SQLite's row id, which `SELECT *` omits. */
   readonly hasRowId: boolean;
   /** The names of the key columns in key order. Empty for a table without a key. */
   readonly key: readonly string[];
@@ -93,11 +93,11 @@ export interface TableDraft {
 
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
-  /** The DEFAULT clause, or null if there is none. */
+  /** The expression of the DEFAULT clause, or null if there is none. */
   readonly defaultSql: string | null;
 }
 
-/** A foreign key as introspection reads it. SQLite may omit the referenced columns. */
+/** A foreign key as introspection reads it. SQLite can omit the referenced columns. */
 export interface ForeignKeyDraft
   extends
     Pick<ForeignKey, "columns" | "schema" | "table">,
@@ -119,7 +119,7 @@ export function completeDrafts(
   return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
 }
 
-/** Sets `isWide` for key columns of any type and for the columns that reference a wide column. */
+/** Sets `isWide` for key columns of the type `any`, and for columns that reference such keys. */
 function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {
@@ -191,7 +191,7 @@ function foreignKeysOf(
   });
 }
 
-/** Returns the key with the tables' spelling of columns. SQLite returns that of FOREIGN KEY. */
+/** Returns the key with columns spelled as in the tables, not as in SQLite's FOREIGN KEY clause. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -228,7 +228,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Parses a DEFAULT clause. With a constant, the service can return new rows without a query. */
+/** Parses a DEFAULT clause. If it is a constant, a write can return new rows without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -238,10 +238,9 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database determines what `TRUE` or `9.50` means in a string column: 1 and 9.5 in
-  // SQLite.
+  // In a string column of SQLite, `TRUE` is 1 and `9.50` is 9.5. Only the database knows this.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // The number is a timestamp in the format of the column's rows, which is not known yet.
+  // The number is a timestamp in the format that the rows of the column use, still unknown here.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
@@ -252,6 +251,6 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   }
 }
 
-/** A string, a number, TRUE, FALSE or NULL, perhaps in parentheses, perhaps with a cast. */
+/** A string, a number, TRUE, FALSE or NULL, optionally in parentheses and with a cast. */
 const constantClause =
   /^\(*('(?:[^']|'')*'|[-+]?\d[\d.]*|true|false|null)\)*(?:::[\w ()",[\]]+)?\)*$/i;

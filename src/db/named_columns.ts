@@ -1,7 +1,7 @@
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** The columns of a handwritten select list by name, so that no code depends on their order. */
+/** The columns of a handwritten select list by name, so that code is independent of their order. */
 export interface NamedColumns<Name extends string> {
   /** The SQL of the columns after SELECT. */
   readonly selectList: string;
@@ -29,7 +29,7 @@ export function namedColumns<Name extends string>(
   };
 }
 
-/** Runs a SELECT of named columns. `rest` is the part of the statement from FROM on, if any. */
+/** Runs a SELECT of named columns. `rest` is the SQL after the select list, from FROM on. */
 export async function selectNamed<Name extends string>(
   connection: Connection,
   columns: Readonly<Record<Name, string>>,

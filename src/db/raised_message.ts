@@ -1,7 +1,7 @@
-/** The maximum number of characters of a raised message that clients see. */
+/** The maximum length of a database trigger's or function's message for clients, in characters. */
 const maxLength = 500;
 
-/** Returns a raised message for clients: one line of limited length, or null if it is blank. */
+/** Returns a message of a trigger or function for clients: one line of limited length, or null. */
 export function raisedMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();
   const characters = [...line];

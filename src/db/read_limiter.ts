@@ -5,21 +5,21 @@ import type { ReadLimits } from "./driver.ts";
 import { type ReadEnd, watchRead } from "./watch_read.ts";
 
 /**
- * The maximum number of waiting reads that may examine many rows. One identity may have half of
- * these reads, because many clients may share the address of a proxy.
+ * The maximum number of waiting reads that can examine many rows. One identity can have half of
+ * these reads, because many clients can share the address of a proxy.
  */
 export const maxWaitingReads = 400;
 
 export interface ReadLimiterOptions {
   readonly maxRunning: number;
-  /** The maximum number of waiting reads. One identity may have at most half of these reads. */
+  /** The maximum number of waiting reads. One identity can have at most half of these reads. */
   readonly maxWaiting: number;
-  /** The maximum wait, in milliseconds. A shorter time limit of the read applies instead. */
+  /** The maximum wait, in milliseconds. If a read has a shorter time limit, that limit applies. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
 }
 
-/** One read, whether it runs or waits. */
+/** A read that waits or runs. */
 export class LimiterEntry {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
@@ -29,7 +29,7 @@ export class LimiterEntry {
     this.#limits = limits;
   }
 
-  /** The identity of the read, computed lazily: most reads never wait in the queue. */
+  /** The identity of the read, computed only when needed: most reads never wait in the queue. */
   get identity(): string {
     return this.#identity ??= this.#limits.identity;
   }
@@ -42,7 +42,7 @@ interface Waiter {
 }
 
 /**
- * Limits the reads that may examine many rows. A few of these reads run concurrently. The others
+ * Limits the reads that can examine many rows. A few of these reads run concurrently. The others
  * wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
  * identity never has all running reads, so its slow reads do not delay other identities.
  */
@@ -57,11 +57,11 @@ export class ReadLimiter {
   }
 
   /**
-   * Returns an admitted read, which {@link leave} ends. If the read must wait, returns a promise,
+   * Admits a read, which must end with {@link leave}. If the read must wait, returns a promise,
    * which rejects as `overloaded` if the read cannot run in time.
    */
   enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
-    // A read may have to wait although other reads could run. It then does not block them.
+    // A read that waits only because of its identity does not block the reads of other identities.
     const read = new LimiterEntry(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);
@@ -79,8 +79,8 @@ export class ReadLimiter {
   }
 
   /**
-   * Returns true if a read must wait. Computing an identity is slow. Therefore identities are
-   * compared only if exactly one more read can run.
+   * Returns true if a read must wait: the last free place is not for an identity that has all
+   * running reads. Other places need no identities, which are slow to compute.
    */
   #isBarred(read: LimiterEntry): boolean {
     const free = this.#options.maxRunning - this.#running.size;
@@ -100,7 +100,7 @@ export class ReadLimiter {
         read,
         admit: () => {
           stop();
-          // Without this check, the reads of many disconnected clients would run.
+          // Without this check, the reads of many clients that have disconnected would still run.
           if (limits.signal.aborted) return reject(overloaded(reasons.left));
           this.#running.add(read);
           resolve(read);

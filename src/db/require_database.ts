@@ -5,8 +5,8 @@ import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_datab
 import type { Database } from "./database.ts";
 
 /**
- * Returns the description of an option whose value is an open database. The error messages explain
- * common mistakes, such as a URL that was not opened or a missing `await`.
+ * Defines an option whose value is an open database. The error messages explain common mistakes,
+ * such as a URL that was not opened or a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
   return objectWith<Database>(takes, "driver").advising((given) =>
@@ -17,8 +17,8 @@ export function databaseOption(): Option<Database | undefined> {
 }
 
 /**
- * Returns the description of the option of an app whose value is an open database. The option also
- * accepts a Drizzle database, and opens it.
+ * Defines an app's option whose value is an open database. A Drizzle database is accepted too, and
+ * the service opens it.
  */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return testedValue<Database | DrizzleDatabase>(
@@ -33,7 +33,7 @@ const takes = "a database from openDatabase()";
 
 function advice(given: unknown): string {
   if (given === undefined) return "is missing: give it db: await openDatabase(url)";
-  // The string itself is not shown, because a URL may contain a password.
+  // The message does not contain the given string, because a URL can contain a password.
   if (typeof given === "string") return "is a text: open it by db: await openDatabase(url)";
   return given instanceof Promise
     ? "is a promise: write db: await openDatabase(url)"

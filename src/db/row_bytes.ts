@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** The length from which UTF-8 bytes are counted. Below this length, UTF-16 units are counted. */
+/** Strings from this length count their UTF-8 bytes. Shorter ones count one per UTF-16 unit. */
 const measuredLength = 1_024;
 
-/** Returns the bytes of the cells of a row: strings in UTF-8, and 8 for every other value. */
+/** Returns the bytes of a row's cells: strings by their length, and 8 for every other value. */
 export function bytesOfRow(row: readonly SqlValue[]): number {
   let bytes = 0;
   for (const cell of row) bytes += bytesOfCell(cell);

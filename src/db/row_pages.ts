@@ -6,7 +6,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
-/** The rows of a plan, page by page. Between two pages no connection and no lock is held. */
+/** The rows of a plan, page by page. Between pages, the service holds no connection or lock. */
 export interface RowPages {
   /** Returns at most `maxRows` rows, which follow the rows of the previous call. */
   next(maxRows: number): Promise<RowPage>;
@@ -64,7 +64,7 @@ export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
   };
 }
 
-/** The position from which a plan continues: after a key, or among rows with equal values. */
+/** The position at which a page starts: after a key, or at an offset among rows with equal keys. */
 interface PlanPosition extends Pick<ReadPlan, "after"> {
   readonly from?: OffsetPosition;
 }
@@ -84,7 +84,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The factor by which a page shrinks. It is large: each page size needs a separate statement. */
+/** The factor by which a too large page shrinks. It is large: each size needs its own SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -22,7 +22,7 @@ export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: CompilePlan;
   readonly onInvalidValue: OnInvalidValue;
-  /** Decodes cells, which are in the order of `columns`, to row objects. */
+  /** Decodes rows to objects. Each row of `cells` is in the order of `columns`. */
   toRows(
     cells: readonly (readonly SqlValue[])[],
     columns: readonly ColumnInfo[],
@@ -34,7 +34,7 @@ export interface FetchedRows {
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Fetches the rows of a plan. `check` receives the stored values first, and may throw. */
+/** Fetches the rows of a plan. `check` receives the undecoded values first, and can throw. */
 export function fetchRows(
   connection: Connection,
   plan: ReadPlan | InsertPlan | UpdatePlan,
@@ -50,9 +50,9 @@ export function fetchRows(
 
 export interface RelatedRows {
   readonly rows: readonly Row[];
-  /** The index of each row's key among the keys of the plan. */
+  /** For each row, the index of its key in the plan's list of keys. */
   readonly places: readonly number[];
-  /** The stored values of the rows, followed by the index of the key. */
+  /** The stored values of the rows. The last cell of each row is the index of its key. */
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
@@ -63,7 +63,7 @@ export async function fetchRelated(
   reader: RowReader,
 ): Promise<RelatedRows> {
   const { rows } = await connection.query(reader.compile(plan));
-  // The index of the key follows the columns.
+  // The cell after the columns is the index of the key.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
   return { rows: reader.toRows(rows, plan.columns), places, stored: rows };
 }
@@ -74,8 +74,8 @@ export interface FoundRows extends FetchedRows {
 }
 
 /**
- * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. For a
- * page after the last one, a second statement reads the total.
+ * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. If the
+ * page is after the last row, a second statement reads the total.
  */
 export async function fetchFound(
   connection: Connection,
@@ -120,7 +120,7 @@ export async function fetchEstimate(
 
 /**
  * Creates a {@link RowReader}, which caches the decoders of each list of columns. The definitions
- * of `conflicting` tables specify how the database resolves a conflict.
+ * of the tables in `conflicting` contain ON CONFLICT, which resolves conflicts.
  */
 export function createRowReader(
   dialect: Dialect,
@@ -147,14 +147,14 @@ export function createRowReader(
 }
 
 interface RowDecoder {
-  /** An object with all properties of a row. Copying it is faster than adding the properties. */
+  /** An object with all properties of a row. A copy of it is faster to make than a new object. */
   readonly empty: Row;
   readonly cells: readonly CellDecoder[];
 }
 
 interface CellDecoder {
   readonly name: string;
-  /** The kind of cells that need no decoding. Skipping the dialect for them halves the time. */
+  /** The type of a cell that needs no decoding, or null. The shortcut halves the time of a row. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

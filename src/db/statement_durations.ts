@@ -1,10 +1,10 @@
 import { type BoundedMap, boundedMap } from "../runtime/bounded_map.ts";
 import type { Statement } from "../sql/fragment.ts";
 
-/** How many statements have a known duration, and the maximum length of their SQL together. */
+/** The maximum number of statements with a known duration, and of characters of their SQL. */
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
-/** The durations of statements, by their SQL. The bound values do not matter. */
+/** The measured durations of statements, by their SQL without values. */
 export class StatementDurations {
   readonly #durations: BoundedMap<string, number> = boundedMap(maxTexts, {
     maxBytes: maxTextLength,
@@ -16,7 +16,7 @@ export class StatementDurations {
     return this.#durations.get(text);
   }
 
-  /** Remembers a duration. A longer duration replaces the expected duration, and a shorter one counts for a quarter. */
+  /** Records a duration. A longer one replaces the expected one, a shorter one counts a quarter. */
   measured({ text }: Statement, ms: number): void {
     const known = this.#durations.get(text) ?? ms;
     this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));

@@ -5,20 +5,20 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, DatabaseIdentity, Driver } from "./driver.ts";
 
-/** The source of the random waits between attempts. */
+/** Provides the random durations of the waits between attempts. */
 export type RetryRuntime = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
-   * True if the work has one writing statement only, so it needs no transaction and uses the
-   * connection for lone writes. With two such statements, a retry would repeat the first.
+   * True if the work has only one writing statement. It then needs no transaction, and uses the
+   * connection for lone writes. With two writing statements, a retry could repeat the first.
    */
   readonly isAutocommit?: boolean;
 }
 
 const maxTries = 3;
 
-/** The random wait is at most 10 ms after the first attempt and 40 ms after the second. */
+/** The random wait is at most 10 ms after the first attempt, and at most 40 ms after the second. */
 const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
 
 /**
@@ -49,12 +49,12 @@ export async function transact<T>(
   }
 }
 
-/** Returns a connection that runs statements of the service, also in a transaction of a user. */
+/** Returns a connection that uses the service's own role, even in the transaction of a user. */
 export function asSystem(connection: Connection): Connection {
   return { query: (statement) => connection.query({ ...statement, isSystem: true }) };
 }
 
-/** Returns the driver in the name of an identity. Throws where none may be taken. */
+/** Returns a driver that acts as an identity. Throws in a part of a transaction of the system. */
 export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver {
   const acting = driver.as?.(identity);
   if (acting !== undefined) return acting;
@@ -62,18 +62,18 @@ export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver
 }
 
 /**
- * Detects asynchronous work that runs inside a transaction. A driver that is used inside its own
- * transaction throws immediately. Otherwise it would wait forever for the transaction's connection.
+ * Detects use of a driver inside its own transaction, also by asynchronous work. Such a use throws
+ * immediately. Otherwise it would wait forever for the connection that the transaction holds.
  */
 export interface TransactionGuard {
-  /** Throws if called from the work of an open transaction. */
+  /** Throws if the caller runs inside an open transaction of the driver. */
   check(): void;
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
-  // Work that continues after its transaction may use the driver, because `open` is then false.
+  // Work that continues after its transaction has ended is allowed: `open` is then false.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

@@ -1,12 +1,12 @@
 import type { Clock } from "../runtime/runtime.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** The reason why a read, or its wait, was ended: it timed out, or the client disconnected. */
+/** The reason why a running or waiting read was ended: a timeout, or its client disconnected. */
 export type ReadEnd = "late" | "left";
 
 /**
- * The time after which a read begins to watch for a disconnected client, in milliseconds. Most
- * reads take less time than the creation of the signal.
+ * The time after which a read starts to watch for a disconnected client, in milliseconds. Most
+ * reads are faster than the creation of the abort signal.
  */
 const lookForClientAfterMs = 50;
 

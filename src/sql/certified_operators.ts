@@ -2,7 +2,7 @@ import type { CertifiedOperators, Engine } from "./dialect.ts";
 
 /**
  * The operators, by class of column, whose results in memory equal those of an engine's SQL.
- * `tests/invariants/certify_test.ts` writes the list, and fails if an entry is wrong or missing.
+ * `tests/invariants/certify_test.ts` writes this list, and fails if an entry is wrong or missing.
  */
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {
   "sqlite": {

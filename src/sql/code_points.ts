@@ -1,4 +1,4 @@
-/** Returns the number of code points in a string, which databases count as characters. */
+/** Returns the number of code points in a string, which is its length in the databases. */
 export function countCodePoints(text: string): number {
   let pairs = 0;
   for (let i = 0; i < text.length; i++) {
@@ -17,8 +17,8 @@ export function firstCodePoints(text: string, count: number): string | null {
 }
 
 /**
- * Returns the least string, by code points, above every string that begins with `prefix`, or null
- * if there is none. With this string, a prefix becomes a range, which an index supports.
+ * Returns the smallest string, by code points, above all strings that begin with `prefix`, or null
+ * if there is none. With it, a search for a prefix becomes a range, for which an index can be used.
  */
 export function minStringAfterPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
@@ -26,7 +26,7 @@ export function minStringAfterPrefix(prefix: string): string | null {
     const last = characters.pop()?.codePointAt(0);
     if (last === undefined) return null;
     if (last === 0x10ffff) continue;
-    // Surrogates are not characters, so no string can contain one.
+    // Surrogates are no code points of a string, so the code point after U+D7FF is U+E000.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     return characters.join("") + String.fromCodePoint(next);
   }

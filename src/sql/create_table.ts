@@ -12,8 +12,8 @@ import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteText, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
- * Returns the statements that create a table and then its indexes: keys, NOT NULL, UNIQUE,
- * defaults, generated columns, checks and foreign keys.
+ * Returns the statements that create a table and then its indexes. They contain keys, NOT NULL,
+ * UNIQUE, defaults, generated columns, checks and foreign keys.
  */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
@@ -49,8 +49,8 @@ export function addForeignKeyStatements(
 }
 
 /**
- * Returns tables in the order of their creation: the targets of foreign keys come first, as
- * Postgres requires. In a cycle of tables, one table comes before its target.
+ * Returns tables in an order of creation: a referenced table before the tables that refer to it, as
+ * Postgres requires. In a cycle, one table must come before a table to which it refers.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const ordered = new Set<TableInfo>();
@@ -85,7 +85,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
     column.writeTimestamp === null;
   if (isAutoIncrement) parts.push(...dialect.definitions.identity);
   if (column.primaryKey && table.primaryKey.length === 1) parts.push("PRIMARY KEY");
-  // In SQLite a key is not automatically NOT NULL, for backward compatibility.
+  // In SQLite a key column allows NULL unless it is declared NOT NULL, for historical reasons.
   if (column.notNull && !isAutoIncrement) parts.push("NOT NULL");
   if (column.unique) parts.push("UNIQUE");
   return [...parts, ...sourceOf(column, dialect), ...columnChecks(column, table, dialect)].join(
@@ -93,7 +93,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns the generation or DEFAULT clause of a column. Its SQL may end with a comment. */
+/** Returns a column's GENERATED or DEFAULT clause. Its SQL can end with a `--` comment. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -105,7 +105,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** Returns the checks that mean the same on all engines, without patterns and maximum lengths. */
+/** Returns the checks with equal results on all engines, without patterns and maximum lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;
@@ -131,7 +131,7 @@ function uniqueLine(columns: readonly string[], table: TableInfo): string {
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
 }
 
-/** Returns the CHECK clauses. On all engines, the name of an unnamed check depends on its text. */
+/** Returns the CHECK clauses. The name of an unnamed check contains a hash of the condition. */
 function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
   return table.checks.map(({ name, sql }) => {
     const text = conditionSql(sql, dialect);
@@ -162,7 +162,7 @@ function stored(value: unknown, column: ColumnInfo, dialect: Dialect): string {
   return sqlLiteral(dialect.encode(value, column), dialect);
 }
 
-/** Returns a value of a declaration as SQL text, because DDL has no parameters. */
+/** Returns a declared value as SQL, because DDL has no parameters. */
 export function sqlLiteral(value: SqlValue, dialect: Dialect): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return dialect.definitions.bytesLiteral(bytesToHex(value));

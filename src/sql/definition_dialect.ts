@@ -1,10 +1,10 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** The part of a dialect for the statements that create tables. */
+/** The part of a dialect that the statements that create tables need. */
 export interface DefinitionDialect {
-  /** The keywords after the type of an automatically numbered column. Empty if none are needed. */
+  /** The keywords after the type of an auto-increment column. Empty if the engine needs none. */
   readonly identity: readonly string[];
-  /** Returns the expression of a generated column, whose values are the same on every engine. */
+  /** Returns the expression of a generated column in a form with equal values on every engine. */
   generatedValue(column: ColumnInfo, given: string): string;
   /** Returns the literal of bytes, which `hex` contains as hexadecimal digits. */
   bytesLiteral(hex: string): string;

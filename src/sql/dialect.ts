@@ -12,7 +12,7 @@ import type { SqlSyntax } from "./statements/sql_syntax.ts";
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
-/** The members of an engine's description that the type of a dialect needs. */
+/** The members of `DatabaseEngine` that a dialect may know. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -23,7 +23,6 @@ export interface EngineParts {
  * drivers. A dialect is one value, which a driver creates when it connects.
  */
 export interface Dialect {
-  /** The engine family. */
   readonly engine: Engine;
   /** The description of the engine outside of SQL. `engineOf` returns it with its complete type. */
   readonly parts: EngineParts;
@@ -31,35 +30,35 @@ export interface Dialect {
   readonly systemName: string;
   /** The maximum number of values that one statement binds. */
   readonly maxValues: number;
-  /** True if a statement that writes blocks all other requests of the process. */
+  /** True if a writing statement blocks the thread, and so all other requests of the process. */
   readonly blocksThread: boolean;
-  /** True if a column stores only values of its type. */
+  /** True if the database rejects a value of another type than the column's. */
   readonly checksTypes: boolean;
-  /** True if the driver itself rejects a statement that begins or ends a transaction. */
+  /** True if the driver itself rejects statements like BEGIN and COMMIT. */
   readonly refusesBoundaries: boolean;
-  /** Returns `?` or `$7`. */
+  /** Returns the placeholder at a position, such as `?` or `$7`. */
   placeholder(position: number): string;
 
-  /** The syntax by which expressions are compared and scripts are split. */
+  /** The syntax in which expressions are compared and scripts are split. */
   readonly syntax: SqlSyntax;
   /** The definitions of the tables that the service creates. */
   readonly definitions: DefinitionDialect;
-  /** Returns the column type in a table that the service creates. */
+  /** Returns the column's type for CREATE TABLE. */
   columnType(column: ColumnInfo): string;
   /**
-   * Throws `InvalidValue` for a value that its kind allows and this engine or column cannot store.
+   * Throws `InvalidValue` for a value that its kind allows but this engine or column cannot store.
    * The service calls this once for each value of a body, so the problem can name the field.
    */
   check(value: unknown, column: ColumnInfo): void;
   /**
-   * Encodes an in-process value to bind it, for writing it into `column` or comparing it with
-   * `column`. An invalid stored value that {@link decode} returned is bound unchanged. Throws only
-   * for a value that no column can store.
+   * Encodes an in-process value, as {@link decode} returns it, for writing it to `column` or
+   * comparing it with `column`. An invalid stored value is bound unchanged. Throws only for a value
+   * that no column can store.
    */
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /**
-   * Decodes a value from the driver. Reading never fails: a stored value that is invalid for its
-   * column's kind is returned unchanged and reported to `onInvalidValue`.
+   * Decodes a cell from the driver to an in-process value. Reading never fails: a stored value that
+   * is invalid for its column's kind is returned unchanged and reported to `onInvalidValue`.
    */
   decode(
     value: SqlValue,
@@ -67,55 +66,55 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts a value that belongs to no column to a number, a string or base64, identically on
-   * every engine. `type` is the engine's number of the value's type, or null. Returns undefined if
-   * the engines have different forms.
+   * Converts a cell of a result without a column to a number, a string or base64, identically on
+   * every engine. `type` is the engine's number of the value's type, or null. Returns undefined for
+   * a type of which the engines have different forms.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
-   * Returns true if {@link encode} restores the stored value. Returns false for a timestamp in
-   * another format than the column's, and for the JSON null.
+   * Returns true if {@link encode} restores the stored value from the decoded one. Returns false
+   * for a timestamp in another format than the column's, and for the JSON document `null`.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if a stored value that decodes to `value` may differ from what a write of `value`
-   * stores. The stored value may be invalid, or have another form.
+   * Returns true if a column can contain `value` in another form than a write of `value` stores.
+   * The stored form can also be invalid.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
-  /** Returns the column in a select list, with its full precision. */
+  /** Returns the column's expression in a select list, with full precision. */
   selected(column: ColumnInfo): Fragment;
   /**
-   * Returns the column in a comparison for equality, which is exact in any collation. `row` is the
-   * name of its row, if the column's own name is ambiguous.
+   * Returns the column's expression for comparisons by equality, independent of collations. `row`
+   * is the alias of the row, if the column's own name is ambiguous.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
-  /** Returns the column as a string for text operators. For strings, returns {@link operand}. */
+  /** Returns the column as a string for text operators. A text column stays {@link operand}. */
   textOperand(column: ColumnInfo): Fragment;
   /**
-   * Returns the column in the form of its index, or null if that form is {@link operand}. Values
-   * that are equal as operands are also equal in this form, and this form makes further values
-   * equal. A comparison uses both forms: this one for the index, and the operand to be exact.
+   * Returns the column in the form that its index contains, or null if that form is {@link
+   * operand}. Equal operands are equal in this form too, but the reverse can be false. A comparison
+   * therefore uses both: this form to use the index, and the operand to exclude other values.
    */
   indexed(column: ColumnInfo): Fragment | null;
-  /** Returns the column for ranges and ORDER BY: by code point on tables of the service. */
+  /** Returns the column for ranges and ORDER BY: by code point in tables of the service. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * Returns the last columns of an ORDER BY, after the `ordered` columns. Then two rows sort as
-   * equal only if none of `columns` distinguishes them, whatever the kinds and collations.
+   * Returns the last columns of an ORDER BY, after the `ordered` columns. With them, rows sort as
+   * equal only if their values in `columns` are identical, whatever the kinds and collations.
    */
   distinguished(
     columns: readonly ColumnInfo[],
     ordered: ReadonlySet<ColumnInfo>,
   ): readonly Fragment[];
-  /** Returns a bound value that is compared with {@link operand} or {@link ordered}. */
+  /** Returns a value, bound for a comparison with {@link operand} or {@link ordered}. */
   bound(value: unknown, column: ColumnInfo): Fragment;
-  /** Returns a bound stored value as the driver read it, exact even if it is invalid. */
+  /** Returns a stored value, bound exactly as the driver read it, even if it is invalid. */
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /**
-   * Returns keys of stored values of these columns as a table, bound as one value: their ordinals,
-   * counted from 0, and the values. Each value can be compared with the {@link operand} of the
-   * column at the same position in `others`.
+   * Returns a table expression that contains keys of stored values, bound as one parameter: their
+   * ordinals, counted from 0, and the values. Each value can be compared with the {@link operand}
+   * of the column at the same position in `others`.
    */
   listed(
     keys: readonly (readonly SqlValue[])[],
@@ -130,37 +129,37 @@ export interface Dialect {
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
-   * The dialect for a read of one row by its key, whose plan does not depend on values. Absent if
-   * it is this dialect.
+   * The dialect for a read of one row by its key, without the planner's estimates, so that the plan
+   * does not depend on values. Absent if this dialect does that.
    */
   readonly withoutEstimates?: Dialect;
-  /** True if the planner evaluates an EXISTS once for all rows when that is cheaper. */
+  /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;
   /** Marks a comparison as matching few rows, so that the planner uses an index on its column. */
   selective(comparison: Fragment): Fragment;
-  /** True if one comparison of rows, `(a, b) > (1, 2)`, uses an index over several columns. */
+  /** True if a comparison of several columns, `(a, b) > (1, 2)`, can use an index on them. */
   readonly comparesRows: boolean;
   /**
-   * SQL that returns the first columns of the indexes that support {@link operand}: schema (null
-   * for the default one), table, column. Primary keys may be missing.
+   * SQL that lists the first column of each index that comparisons with {@link operand} can use:
+   * schema (null for the default schema), table, column. Primary keys can be missing.
    */
   readonly leadingColumns: string;
 
   /**
-   * Returns which comparisons with the column have the same result in memory. For columns of the
-   * service's tables, all comparisons do, and {@link certified} limits the operators.
+   * Returns which comparisons with the column have the same result in memory. In the service's own
+   * tables these are all comparisons, for the operators in {@link certified}.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
-  /** The operators whose results in memory were proved to equal those of the engine. */
+  /** The operators for which tests have proved that memory and engine return the same result. */
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true. A driver uses the condition to end a statement that
-   * has examined too many rows. If the statement joins tables, `column` belongs to the table whose
-   * rows are counted. `integer` differs from row to row. Null if the engine can end statements.
+   * Returns a condition that is always true. The driver counts its evaluations, one for each row,
+   * and ends a statement that has examined too many rows. In a join, `column` belongs to the table
+   * whose rows are counted. `integer` differs by row. Null if the engine can interrupt statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
-  /** Returns a condition after GROUP BY that checks the aggregated rows. */
+  /** Returns a clause that evaluates the check for each group. Null if the engine needs none. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
   /**
    * Returns an item of RETURNING that makes the statement fail as `outside-scope` unless the row
@@ -170,47 +169,46 @@ export interface Dialect {
   /** The clause after a SELECT that locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /**
-   * Returns the statement that advances the counter of a key to its largest value. Null if the
-   * counter adapts to the values automatically.
+   * Returns the statement that raises the counter of an auto-increment key to the key's largest
+   * value. Null if the engine does that automatically.
    */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
-  /** The smallest step between two update timestamps, in microseconds. */
+  /** The smallest difference between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
-  /** An expression for the current time, in the format of the service's timestamp columns. */
+  /** SQL for the current time, in the format of the service's timestamp columns. */
   readonly currentTimestampSql: string;
-  /** Returns the column's database default in an UPDATE. */
+  /** Returns SQL that sets the column to its database default in an UPDATE. */
   columnDefault(column: ColumnInfo): Fragment;
 
   /** The planner's estimate of the number of rows, or null if the engine has none. */
   readonly estimate: RowEstimate | null;
-  /** The SQL for conditions on rows that are not, or not yet, in their table. */
+  /** The SQL for conditions on row images, whose rows can be missing from their table. */
   readonly images: ImageDialect;
 
-  /** The SQL for the text operators, which mean the same on every engine. */
+  /** The SQL for the text operators, whose results are equal on every engine. */
   readonly text: TextDialect;
   /** The SQL for values within JSON documents. */
   readonly jsonPaths: JsonPathDialect;
-  /** The SQL for the items of lists. */
+  /** The SQL for the items of list columns. */
   readonly lists: ListDialect;
   /** The SQL for metrics over groups of rows. */
   readonly metrics: MetricDialect;
-  /** The SQL for the beginnings of long values. */
+  /** The SQL for truncating long values. */
   readonly preview: PreviewDialect;
-  /** The SQL for the plans of statements. */
+  /** The SQL that shows the query plans of statements. */
   readonly explain: ExplainDialect;
 }
 
-/** The part of a dialect for the planner's estimate of a select's rows, without running it. */
+/** The part of a dialect that estimates the number of a select's rows without running it. */
 export interface RowEstimate {
-  /** Returns the statement for a select, whose only cell {@link parse} takes. */
+  /** Returns the statement for a select. Its only cell is the input of {@link parse}. */
   statement(select: Fragment): Fragment;
-  /** Returns the estimate, or null for a cell without an estimate. */
+  /** Returns the estimate, or null if the cell contains none. */
   parse(cell: SqlValue): number | null;
 }
 
-/** The names of a list of keys and of its columns, which no table of the statement uses. */
+/** The names of the columns of a list of keys. No table in the statement uses these names. */
 export interface ListNames {
-  /** The name of the list. */
   readonly list: Fragment;
   /** The name of the column with the ordinal of each key. */
   readonly ordinal: Fragment;
@@ -220,25 +218,22 @@ export interface ListNames {
   readonly rank: Fragment;
 }
 
-/** Input of the statement that reads rows by a list of keys. */
+/** The input of a statement that reads rows by a list of keys. */
 export interface RowsOfKeys {
-  /** The names that the other parts of the statement use. */
+  /** The names in the list of keys. */
   readonly names: ListNames;
-  /** The keys, by {@link Dialect.listed}. */
+  /** The table expression that {@link Dialect.listed} returns for the keys. */
   readonly keys: Fragment;
-  /** The table of the rows. */
   readonly table: Fragment;
-  /** The primary key of the table. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** The columns to read. */
   readonly columns: readonly ColumnInfo[];
   /** The columns by which `order` sorts. */
   readonly sorted: readonly ColumnInfo[];
-  /** The condition for the rows that belong to a key of the list. */
+  /** The condition by which a row belongs to a key of the list. */
   readonly where: Fragment;
-  /** The order of the rows, which ends in the primary key. */
+  /** The SQL of the order, which ends in the primary key. */
   readonly order: Fragment;
-  /** Returns the order for rows whose columns have the given names. */
+  /** Returns the same order for a subquery in which the columns have these names. */
   orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
   /** The maximum number of rows of each key. */
   readonly limit: number;
@@ -246,39 +241,38 @@ export interface RowsOfKeys {
   readonly maxRows: number;
 }
 
-/** The operators that a dialect has certified, separated by spaces, for each class of column. */
+/** The operators that are certified for each class of column, separated by spaces. */
 export type CertifiedOperators = Readonly<Record<CellClass, string>>;
 
-/** The classes of column with certified operators: kinds, and decimals too long for doubles. */
+/** The classes of columns with certified operators: kinds, and decimals too long for doubles. */
 export type CellClass = ColumnKind | "long decimal";
 
-/** The comparisons with a column that have the same result in memory and in the database. */
+/** The comparisons with a column that have equal results in memory and in the database. */
 export type ComparesAsMemory =
   /** All comparisons have the same result. */
   | "wholly"
-  /** All comparisons except for ranges, whose result depends on the column's collation. */
+  /** All comparisons except ranges, which depend on the column's collation. */
   | "but for order"
-  /** No comparison is certain to have the same result. */
+  /** No comparison certainly has the same result. */
   | "never";
 
-/** The part of a dialect for conditions on row images, which are not in their table. */
+/** The part of a dialect for conditions on row images, whose rows can be missing from the table. */
 export interface ImageDialect {
   /** The maximum number of rows in one statement. */
   readonly maxRows: number;
-  /** Returns a key. One statement can contain only rows with equal keys. */
+  /** Returns a string. Only rows with the same string fit into one statement. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
-   * Returns the item after FROM. A condition can use the item like the table: the item has the
+   * Returns the row images as a FROM item. A condition can use it like the table itself: it has the
    * table's name, and the types and collations of its columns.
    */
   from(images: RowImages): Fragment;
 }
 
-/** Row images for FROM: rows of a table as values. */
+/** Row images for a FROM item: rows of a table as values. */
 export interface RowImages {
   /** The table, which need not contain the rows now. */
   readonly table: TableInfo;
-  /** The SQL of the table after FROM. */
   readonly from: Fragment;
   /** The columns for which `rows` contains values. */
   readonly columns: readonly ColumnInfo[];
@@ -290,8 +284,8 @@ export interface RowImages {
 
 /**
  * The part of a dialect for the text operators. `operand` is SQL of a string. `argument` is the
- * literal string of the filter. `fold` is the project's case folding (Unicode simple lower case per
- * code point, ς as σ, and no non-ASCII code point folds to ASCII).
+ * operator's string in the filter. "Folded" operators ignore case by the project's case folding
+ * (Unicode simple lower case per code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */
 export interface TextDialect {
   /** Returns SQL that is true if the string contains the argument. */
@@ -304,14 +298,14 @@ export interface TextDialect {
   like(operand: Fragment, pattern: string): Fragment;
   /** Returns SQL that is true if the string and the argument are equal after case folding. */
   equalsFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `contains`, after case folding of both strings. */
+  /** Like `contains`, but ignores case. */
   containsFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `startsWith`, after case folding of both strings. */
+  /** Like `startsWith`, but ignores case. */
   startsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `endsWith`, after case folding of both strings. */
+  /** Like `endsWith`, but ignores case. */
   endsWithFolded(operand: Fragment, argument: string): Fragment;
-  /** Like `like`, after case folding of both strings. */
+  /** Like `like`, but ignores case. */
   likeFolded(operand: Fragment, pattern: string): Fragment;
-  /** Returns SQL for the number of code points. */
+  /** Returns SQL for the number of code points in the string. */
   length(operand: Fragment): Fragment;
 }

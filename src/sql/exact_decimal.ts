@@ -1,10 +1,10 @@
-/** An exact decimal for arithmetic, as a whole number of units: `units × 10^-scale`. */
+/** An exact decimal for arithmetic: `units × 10^-scale`. */
 export interface ExactDecimal {
   readonly units: bigint;
   readonly scale: number;
 }
 
-/** Parses a plain decimal for exact arithmetic. The scale is its number of decimal places. */
+/** Parses a decimal for exact arithmetic. The scale is its number of decimal places. */
 export function parseExactDecimal(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };
@@ -14,7 +14,7 @@ export function parseExactDecimal(plain: string): ExactDecimal {
   };
 }
 
-/** Returns the result of exact arithmetic as a plain decimal with `scale` decimal places. */
+/** Returns an exact decimal as a string with `scale` decimal places. */
 export function printExactDecimal({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");

@@ -1,9 +1,9 @@
 import type { SqlValue } from "./fragment.ts";
 
-/** The part of a dialect that shows the plan of a statement, which is not run. */
+/** The part of a dialect that shows the query plan of a statement without running the statement. */
 export interface ExplainDialect {
-  /** Returns the statement to run instead of `text`, with the same values. */
+  /** Returns the statement that shows the plan of `text`. It binds the same values as `text`. */
   statement(text: string): string;
-  /** Returns the rows of a plan as lines, indented by their depth, without the bound values. */
+  /** Returns the rows of a query plan as lines, indented by depth, without the bound values. */
   lines(rows: readonly (readonly SqlValue[])[]): readonly string[];
 }

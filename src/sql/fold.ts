@@ -1,8 +1,8 @@
 /**
  * Folds the case for every text operator, in SQL and in memory: Unicode simple lower case per code
- * point, ς as σ. İ and the Kelvin sign stay. Therefore no non-ASCII code point folds to ASCII, and
- * an ASCII argument can be compared by the engines' own ASCII folding. Nothing is normalized, and ß
- * is not ss.
+ * point, with ς as σ. İ and the Kelvin sign stay unchanged, so no non-ASCII code point folds to
+ * ASCII, and engines can use their own ASCII folding for an ASCII argument. Nothing is normalized,
+ * and ß does not equal ss.
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();
@@ -11,7 +11,7 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Returns every other code point whose case folding is `folded`: for `é` the result is `É`. */
+/** Returns the other code points whose case folding is `folded`: for `é` the result is `É`. */
 export function charactersFoldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
@@ -23,12 +23,12 @@ export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** Characters whose `toLowerCase` depends on the context (Σ, ς), or is ASCII (İ, Kelvin sign). */
+/** Characters whose `toLowerCase` depends on their context (Σ, ς), or is ASCII (İ, Kelvin sign). */
 const irregular = /[\u0130\u212aΣς]/;
 
 /**
- * Maps a lower-case letter to the character that folds to it, if that is not its upper case, e.g.
- * title case, the iota adscripts and signs of units. A test checks all of Unicode.
+ * Maps a lower-case letter to a character that folds to it but is not its upper case, such as title
+ * case, iota adscripts and signs of units. A test compares the map with all of Unicode.
  */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +

@@ -1,21 +1,21 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import { type CacheNode, StatementCache, valueInPath } from "./statement_cache.ts";
 
-/** The cache of SQL strings, which all apps of the process share. */
+/** The cache of SQL strings. All apps in the process share it. */
 const kept = new StatementCache();
 
-/** A value in a fragment of SQL, as database drivers accept and return it. */
+/** A value that database drivers bind and return. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** A fragment of SQL with separate values. No value is ever a part of the text. */
+/** A piece of SQL with separate values. The SQL never contains a value. */
 export class Fragment {
-  /** Exists only for the type checker of TypeScript, so that no other object is a fragment. */
+  /** Makes TypeScript reject every other object that has the same members. */
   declare private readonly isFragment: true;
-  /** The SQL strings around the values: one string more than `values` has. */
+  /** The SQL before, between and after the values: one string more than values. */
   readonly texts: readonly string[];
   /** The bound values. */
   readonly values: readonly SqlValue[];
-  /** True if the cache contains `texts`. All fragments with the same SQL then share this array. */
+  /** True if the cache contains `texts`. Then all fragments with the same SQL share this array. */
   readonly isKept: boolean;
 
   /** Creates a fragment whose strings are SQL. Use {@link sql} instead. */
@@ -26,32 +26,32 @@ export class Fragment {
   }
 }
 
-/** A whole SQL statement for one engine, created from a fragment. */
+/** A complete SQL statement for one engine. */
 export interface Statement {
   /** SQL with the placeholders of its engine. */
   readonly text: string;
   /** The values of the placeholders, in their order. */
   readonly values: readonly SqlValue[];
-  /** True if the result of the statement must include the names and types of its columns. */
+  /** True if the result must contain the names and types of its columns. */
   readonly describe?: boolean;
   /** True if the result always has at most one row, because the statement reads by primary key. */
   readonly isSingle?: boolean;
-  /** True if the service itself runs the statement, also in a transaction of a user's role. */
+  /** True if the statement runs in the service's own role, even in a user's transaction. */
   readonly isSystem?: boolean;
-  /** The time limit in a SQLite transaction, in milliseconds. Other engines enforce a limit. */
+  /** The time limit in a SQLite transaction, in milliseconds. Postgres has its own time limit. */
   readonly timeoutMs?: number;
 }
 
 /**
  * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound, as the driver accepts it. {@link sqlTemplate}, which programs import, also
- * rejects values inside quotes and comments.
+ * other value is bound. It must be a value that the driver accepts. {@link sqlTemplate}, which
+ * programs import, also rejects values inside quotes and comments.
  */
 export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // An array that is not from a template is new at each call, so the cache never finds it.
+  // An array that is no template's is new at each call, so the cache could never find it again.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -100,7 +100,7 @@ function withValues(
   return values.length === 0 ? more : [...values, ...more];
 }
 
-/** Returns a fragment of SQL text that is a constant of this project and never input. */
+/** Returns a fragment of SQL that is a constant of this project and never contains input. */
 export function rawSql(text: string): Fragment {
   return new Fragment(kept.word(text), noValues, true);
 }
@@ -110,29 +110,29 @@ export function identifier(name: string): Fragment {
   return new Fragment(kept.name(name, quoteIdentifier), noValues, true);
 }
 
-/** Returns a fragment that names a column, after the name of its row if there is one. */
+/** Returns a fragment for a column's name, prefixed by `row` (the alias of a table) if given. */
 export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-/** Returns a fragment that names a table after FROM and INTO, with its schema if it has one. */
+/** Returns a fragment for a table's name, prefixed by its schema if it has one. */
 export function tableName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): Fragment {
   return schema === null ? identifier(name) : sql`${identifier(schema)}.${identifier(name)}`;
 }
 
-/** Quotes an identifier for a fragment of SQL: `a"b` → `"a""b"`. */
+/** Quotes an identifier: `a"b` → `"a""b"`. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns true if two names are the same without case, as SQLite compares them. */
+/** Returns true if two names are the same when case is ignored, as SQLite does. */
 export function isSameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
 
-/** Returns a string literal. Only declarations and catalogs supply the string, never input. */
+/** Returns a string literal. Its string comes from a declaration or a catalog, never from input. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
@@ -175,7 +175,7 @@ export function toStatement(
   return { text: isKept ? kept.statement(texts, placeholder, write) : write(), values };
 }
 
-/** Returns the value if a fragment can bind it. Throws for a value that no driver can bind. */
+/** Returns the value if drivers can bind it, and throws otherwise. */
 export function requireBindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;
@@ -184,7 +184,7 @@ export function requireBindable(value: unknown): SqlValue {
   throw new Error(`Cannot bind a value of type ${typeof value}`);
 }
 
-/** Returns an invalid stored value for JSON: bytes in base64, infinities and NaN by their names. */
+/** Returns an invalid stored value for JSON: bytes as base64, infinities and NaN as their names. */
 export function storedValueAsJson(value: SqlValue): unknown {
   if (value instanceof Uint8Array) return bytesToBase64(value);
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;

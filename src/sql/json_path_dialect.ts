@@ -1,12 +1,12 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
-/** The names of members and indexes that lead to a value within a JSON document. */
+/** The member names and array indexes that lead to a value within a JSON document. */
 export type JsonPath = readonly string[];
 
 /**
- * Returns true if a name of a {@link JsonPath} is also the index of an element, when the path is
- * applied to an array. In an object, such a name is the name of a member.
+ * Returns true if a name in a {@link JsonPath} selects an element when the value is an array. If
+ * the value is an object, the name selects a member.
  */
 export function isJsonIndex(name: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(name);
@@ -16,17 +16,17 @@ export function isJsonIndex(name: string): boolean {
 export interface JsonPathDialect {
   /** Returns the value at a path of a json column. */
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
-  /** Returns a plain decimal, bound for a comparison with {@link JsonPathValue.number}. */
+  /** Returns a decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
 }
 
-/** SQL of a value in a document. Each member is NULL if the JSON is invalid or lacks the value. */
+/** SQL for a value in a document. Each member is NULL if the JSON is invalid or lacks the value. */
 export interface JsonPathValue {
-  /** The type, as a string: `'null'` for the JSON null, anything else for other values. */
+  /** The type, as a string: `'null'` for the JSON `null`, and other strings for other values. */
   readonly type: Fragment;
-  /** The text of a string, or NULL for other types. Strings sort by code point. */
+  /** The characters of a string, or NULL for other types. Strings sort by code point. */
   readonly text: Fragment;
-  /** The value as a number, exact for any number of digits, or NULL for other types. */
+  /** The value as a number with all its digits, or NULL for other types. */
   readonly number: Fragment;
   /** `'true'` or `'false'`, or NULL for other types. */
   readonly boolean: Fragment;

@@ -1,12 +1,12 @@
 import { type Fragment, identifier } from "./fragment.ts";
 
 /**
- * Returns the name of the key column with this index in a SELECT of matching documents. A search
- * plan joins this SELECT with the rows of its table.
+ * Returns the name of the key column with this index in a SELECT of search matches. The plan of a
+ * search joins this SELECT with the table.
  */
 export function matchKeyColumn(index: number): Fragment {
   return identifier(`_k${index}`);
 }
 
-/** The name of the rank of a matching document. The lowest rank is the best. */
+/** The column with the rank of a match. The best match has the lowest rank. */
 export const matchRankColumn: Fragment = identifier("_rank");

@@ -4,9 +4,9 @@ import type { ChangeHints, PollingListener } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Combines three kinds of hints about changes in one database: commits of this process, signals of
- * other processes, and polling. Polling alone is sufficient, and happens only if there is a
- * listener. Commits of this process are signalled to other processes in any case.
+ * Notifies listeners of possible changes in one database: after commits of this process, signals of
+ * other processes, and polls. The polls alone would suffice, and run only while there is a
+ * listener. Commits are signalled to other processes even if there is none.
  */
 export function changeHints(
   driver: Driver,
@@ -50,15 +50,15 @@ export function changeHints(
   };
 }
 
-/** During this interval, in milliseconds, all commits share one signal to other processes. */
+/** The interval in which all commits share one signal to other processes, in milliseconds. */
 const signalMs = 5;
 
-/** The delay of a poll for transactions that ran while a signal was being sent, in milliseconds. */
+/** The delay of a poll after a signal that unsignalled commits can follow, in milliseconds. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Reports activity. The polls after the next one are then more frequent. */
+  /** Shortens the interval between the polls after the next one, because there was activity. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;
@@ -68,7 +68,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** Incremented by `pollSoon` and `stop`. A poll of an earlier round schedules no further poll. */
+  /** Incremented by `pollSoon` and `stop`. A poll of an earlier round schedules no next poll. */
   let round = 0;
 
   function schedule(): void {

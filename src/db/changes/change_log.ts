@@ -11,17 +11,17 @@ export interface Change {
   /** The transaction of the change if positions in the log are snapshots, else null. */
   readonly transaction: bigint | null;
   /**
-   * A random number that distinguishes this change from another with the same number after the
-   * database was restored, or null if numbers suffice.
+   * A random number, or null if `seq` suffices. After the database was restored, another change can
+   * have the same `seq`, but has a different mark.
    */
   readonly mark: number | null;
   readonly table: TableInfo;
   /**
-   * The kind of the change. `truncate` removed all rows without naming them, and `touch` is an
-   * unknown change. Neither has rows.
+   * The kind of the change. `truncate` removed all rows without recording them, and `touch` is a
+   * write to unknown rows. Neither has row images.
    */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
-  /** The whole row before the change, including hidden columns, or null for an insert. */
+  /** The whole row before the change, including columns hidden from clients. Null for an insert. */
   readonly before: Row | null;
   /** The whole row after the change, or null for a delete. */
   readonly after: Row | null;
@@ -36,8 +36,8 @@ export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
-   * The position after the changes. Null if more changes of the same step follow, because a large
-   * step comes in parts. Then pass the step itself to {@link ChangeLog.next}.
+   * The position after the changes. Null for a part of a large step, if more changes of the step
+   * follow. Then pass this step to {@link ChangeLog.next} to get them.
    */
   readonly to: Position | null;
 }
@@ -46,7 +46,7 @@ export interface ChangeLogStep {
 export interface ChangeLog {
   /** The tables whose changes the log contains. */
   readonly tables: ReadonlySet<TableInfo>;
-  /** A random secret, which is kept in the database and never sent to a client. */
+  /** A random secret that encrypts the clients' resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
   /** Returns the next changes of a step or after a position, or null if they were purged. */
@@ -60,11 +60,11 @@ export interface ChangeLog {
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
   covers(position: Position, change: Change): boolean;
-  /** Returns true if `position` certainly covers everything that `earlier` covers. */
+  /** Returns true if `position` certainly covers every change that `earlier` covers. */
   includes(position: Position, earlier: Position): boolean;
   /** Returns a position as a string, which the resume tokens of clients contain. */
   print(position: Position): string;
-  /** Parses the string of a position. Returns null for a position of another database or epoch. */
+  /** Parses a printed position. Returns null for a position of another database or epoch. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

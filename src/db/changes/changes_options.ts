@@ -6,8 +6,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 /** The option `changes`: how the service records changes, and how long it keeps them. */
 export interface ChangesOptions {
   /**
-   * The mode. `"triggers"`, the default: the database records every change, by any program.
-   * `"service"`: only writes of this service are recorded, for databases that permit no trigger.
+   * `"triggers"`, the default: triggers record every change, by any program. `"service"`: only
+   * writes of this service are recorded, for databases in which the service cannot create triggers.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
@@ -15,15 +15,15 @@ export interface ChangesOptions {
    * path. Default: the first schema of that path.
    */
   readonly schema?: string | undefined;
-  /** Columns that are never recorded. They cannot include key columns. */
+  /** Columns whose values are never recorded. Key columns must be recorded. */
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate maximum number of changes kept for over five minutes. Default: 1,000,000. */
+  /** The approximate maximum number of changes older than five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. Readers of the log never lag for five minutes. */
+/** The minimum of the option `retentionMs`. No running reader of the log lags by that much. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(
@@ -35,7 +35,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
   return `must not be ${name}: without the key a row cannot be identified`;
 });
 
-/** The description of the option `changes`. Without `mode`, existing tables keep their mode. */
+/** Defines the option `changes`. Without `mode`, tables that are recorded keep their mode. */
 export const changesOptionDescriptions = group(
   {
     mode: oneOf("triggers", "service"),

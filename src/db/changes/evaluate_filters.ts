@@ -7,19 +7,19 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
-/** Filters, and the row images on which the database evaluates each of them. */
+/** Filters, and the row images (rows before or after a change) on which to evaluate them. */
 export interface FilterEvaluation {
   readonly table: TableInfo;
-  /** Rows after a change. They need not be in the table any more. */
+  /** The row images. Their rows need not be in the table any more. */
   readonly images: readonly RowImage[];
   readonly filters: readonly Filter[];
 }
 
 /**
- * Lets the database evaluate filters on row images, as it does for a list request. The result at
- * `[i][f]` is for `images[i]` and `filters[f]`. Related rows are read in their current state.
+ * Lets the database evaluate filters on row images, as for a list request. The result at `[i][f]`
+ * is for `images[i]` and `filters[f]`. Related rows are read in their current state.
  *
- * The function uses one statement, unless there are very many rows or values, or invalid values.
+ * One statement evaluates all, unless there are very many rows or values, or a value is invalid.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -49,20 +49,20 @@ export async function evaluateFilters(
   return results;
 }
 
-/** Returns true if a filter's result is true. Postgres returns a letter, and SQLite a number. */
+/** Returns true if the result cell of a filter is SQL's TRUE: `t` on Postgres, and 1 on SQLite. */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
 
-/** Returns the columns that the filters read, or all columns if a filter has custom SQL. */
+/** Returns the columns that the filters read, or all columns if a filter has handwritten SQL. */
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // A domain of an existing table may reject NULL, which replaces the values of omitted columns.
+  // The statement has NULL in the omitted columns, which a domain of an existing table can reject.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
-/** Adds the columns of a filter. Returns false if the columns are unknown. */
+/** Adds the filter's columns to `used`. Returns false if handwritten SQL hides the columns. */
 function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   switch (filter.kind) {
     case "all":
@@ -120,8 +120,8 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Filters may take half of the bound values, because the row images need the other half. A value
-  // may need four placeholders, for operators of Postgres that fold case.
+  // Filters can use half of the placeholders, because the row images need the other half. A value
+  // can need four placeholders, for operators of Postgres that ignore case.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {
@@ -139,10 +139,10 @@ export function filterParts(
   return parts;
 }
 
-/** The planning time grows faster than the number of subqueries. */
+/** Each filter is a subquery. The planning time grows faster than the number of subqueries. */
 const maxFilters = 100;
 
-/** The number of placeholders that a path counts as. Its names are bound several times. */
+/** The number of placeholders to reserve for a JSON path, whose names are bound several times. */
 const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {

@@ -32,8 +32,8 @@ export function imageDecoder(
 }
 
 /**
- * Creates the test if an image is complete: if it has every recorded column of its table. Others
- * were recorded before or after an alteration of the table, and must not be shown.
+ * Creates a function that returns true if an image has every recorded column of its table. Other
+ * images were recorded before or after an alteration of the table, and must not be shown.
  */
 export function createCompletenessTest(
   { images }: ChangesEngine,
@@ -41,7 +41,7 @@ export function createCompletenessTest(
 ): (image: string, table: TableInfo) => boolean {
   const columnsOf = recordedColumns(exclude);
   return (image, table) => {
-    // Parsing every image would be as slow as decoding it, and most images are not decoded.
+    // Searches the image's text for the names. Parsing is slow, and most images are never parsed.
     const missing = columnsOf(table).filter(({ dbName }) => !image.includes(`"${dbName}":`));
     if (missing.length === 0) return true;
     const members = images.parse(image);

@@ -1,6 +1,6 @@
 /**
- * A position in the change log: a reader has read every change that the position covers. The
- * position is valid in every process that serves the same database. Clients receive it as the
+ * A position in the change log. A reader at this position has read every change that the position
+ * covers. It is valid in every process that serves the same database. Clients receive it as the
  * string that {@link printPosition} returns.
  */
 export type Position = SequencePosition | SnapshotPosition;
@@ -9,7 +9,7 @@ export type Position = SequencePosition | SnapshotPosition;
 export interface SequencePosition {
   /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";
-  /** The epoch of the log. A number is meaningless in another epoch. */
+  /** The epoch (the lifetime of one log). A number is meaningless in another epoch. */
   readonly epoch: string;
   /** The number of the last change that the position covers. */
   readonly seq: number;
@@ -18,8 +18,8 @@ export interface SequencePosition {
 }
 
 /**
- * A position in the change log of Postgres: the transactions that a snapshot sees. In Postgres, a
- * change gets its number before its commit.
+ * A position in the change log of Postgres: the transactions that a snapshot sees. Numbers of
+ * changes cannot be positions, because a change gets its number before its commit.
  */
 export interface SnapshotPosition {
   readonly kind: "snapshot";
@@ -59,15 +59,15 @@ export function coversChange(position: Position, change: ChangeNumbers): boolean
 }
 
 /**
- * Returns the position directly after a change that follows `position`. Returns null within a step,
- * because there are no positions between its changes.
+ * Returns the position directly after a change that follows `position`. Returns null if other
+ * changes of the same step follow, because there are no positions between the changes of a step.
  */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   const { seq, mark } = change;
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Returns true if a position in the change log covers everything that `earlier` covers. */
+/** Returns true if a position in the change log covers every change that `earlier` covers. */
 export function coversPosition(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
@@ -80,9 +80,9 @@ export function coversPosition(position: Position, earlier: Position): boolean {
 }
 
 /**
- * Returns a position in the change log as a number. A position that covers more changes has a
- * greater number, in every process that serves the database. The numbers of changes themselves are
- * not in this order if they are assigned before commits.
+ * Returns a number for a position, in every process of the database: the more changes a position
+ * covers, the greater its number. The numbers of the changes themselves are not in this order on
+ * Postgres, where a change gets its number before its commit.
  */
 export function positionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
@@ -107,14 +107,14 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** The numbers of a change that determine its position in the log. */
+/** The properties of a change that determine its position in the log. */
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;
   readonly mark: number | null;
 }
 
-/** The maximum length: enough for many running transactions, and short enough for a header. */
+/** The maximum length of a printed position: it fits many running transactions, and a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;
@@ -137,7 +137,7 @@ function parseSnapshot(token: string): SnapshotPosition | null {
     last += fromBase36(gap);
     running.push(last);
   }
-  // A server rejects a snapshot whose numbers are not in order.
+  // Postgres rejects a snapshot whose numbers are not in order.
   const isOrdered = xmin > 0n && xmin <= xmax && xmax < largestXid && last <= xmax &&
     running.every((xid, index) => xid < xmax && (index === 0 || xid > (running[index - 1] ?? 0n)));
   return isOrdered ? { kind: "snapshot", epoch, xmin, xmax, running } : null;

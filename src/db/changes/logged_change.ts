@@ -7,7 +7,7 @@ import { createRowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { createCompletenessTest, type DecodeImage, imageDecoder } from "./image_decoder.ts";
 
-/** The cells of a row of the change log that all engines have. */
+/** The cells that a row of the change log has on every engine. */
 interface LogCells {
   readonly seq: SqlValue;
   readonly op: SqlValue;
@@ -18,8 +18,8 @@ interface LogCells {
 
 /**
  * Decodes a row of the change log. `tables` are the declarations of its table in this process: none
- * if the table is not declared, and two if the table is declared twice. The result contains one
- * change for each declaration.
+ * if the table is not declared, and two if it is declared twice. The result contains one change for
+ * each declaration.
  */
 export type DecodeChanges = (
   cells: LogCells,
@@ -33,7 +33,7 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
   return ({ seq, op, ...cells }, place, tables) => {
     const images = { before: textOrNull(cells.before), after: textOrNull(cells.after) };
     return tables.map((table) => {
-      // An incomplete image must not be shown. A `touch` makes streams start over.
+      // An incomplete image must not be shown. Instead, a `touch` makes the streams start over.
       const areWhole = Object.values(images).every((one) => one === null || isWhole(one, table));
       const kind = areWhole ? changeKind(String(op)) : "touch";
       const optimisticId = textOrNull(cells.optimisticId);

@@ -12,12 +12,12 @@ export interface OpenChangeLogOptions {
   /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called when the set of tables with hidden rows has changed, before later changes are read. */
+  /** Called when other tables have policies that hide rows, before later changes are read. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
-/** Opens the change log of a database, after setting up its missing or changed parts. */
+/** Opens the change log of a database, after creating or updating its tables and triggers. */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, onSecured = ignore, runtime: { clock, random, observe } } = options;
   const tables = [...new Set(options.tables)];
@@ -31,7 +31,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
 
 const ignore = () => {};
 
-/** Returns a notice that streams do not show all changes of tables without triggers. */
+/** Returns a notice that streams miss other programs' changes of tables without triggers. */
 function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = engineOf(driver).changes.untrackedConsequence;
@@ -40,7 +40,7 @@ function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): strin
     "everything";
 }
 
-/** Sets up the change log. Returns the driver for writes, which may record its own writes. */
+/** Sets up the change log. Returns the driver for writes, which records them if no trigger does. */
 export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
   return (await engineOf(setup.driver).changes.setUp(setup)).recordingDriver();
 }

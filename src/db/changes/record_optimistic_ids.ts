@@ -6,10 +6,10 @@ import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** The optimistic ids of the rows that a transaction has written, by the id of the row. */
+/** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes. Null if changes record their transactions. */
+/** The log position before a transaction writes. Null if each change records its transaction. */
 export type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */
@@ -24,9 +24,9 @@ export async function logPositionBefore(
 }
 
 /**
- * Records optimistic ids with the transaction's changes of their rows since position `mark`. A row
- * that was written several times has its id in each change. Returns the ids that were recorded.
- * Rows of unrecorded tables and rows that no statement has written are not among these.
+ * Writes optimistic ids to the changes of their rows that the transaction has made since position
+ * `mark`. A row that was written several times has its id in each change. Returns the ids that were
+ * recorded: rows of unrecorded tables, and rows that no statement has written, have none.
  */
 export async function recordOptimisticIds(
   connection: Connection,
@@ -61,7 +61,7 @@ interface Mark {
   readonly id: string;
 }
 
-/** The maximum number of ids in a statement. Each binds two values. */
+/** The maximum number of ids in a statement. Each id binds two values. */
 const marksPerStatement = 500;
 
 function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statement {
@@ -70,7 +70,7 @@ function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statemen
     return `(CAST(${seq} AS bigint), CAST(${id} AS text))`;
   });
   return {
-    // All engines name the columns of VALUES like this.
+    // `column1` and `column2` are the names of VALUES columns on all engines.
     text: `UPDATE "_service_changes" SET optimistic_id = named.column2
       FROM (VALUES ${pairs.join(", ")}) AS named WHERE seq = named.column1`,
     values: marks.flatMap(({ seq, id }) => [seq, id]),

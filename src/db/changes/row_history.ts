@@ -36,7 +36,7 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
 
 /**
  * Reads the history of one row backwards from the change log. The log has no index for rows, so
- * each call searches at most 20,000 changes. Rejects above `limits`, as driver reads do.
+ * each call searches at most 20,000 changes. Rejects if the search exceeds `limits`.
  */
 export async function readRowHistory(
   request: RowHistoryRequest,
@@ -101,9 +101,9 @@ function createBinder({ dialect }: Driver) {
 type Place = (value: SqlValue) => string;
 
 /**
- * Returns an SQL condition that is true if an image may belong to the row. The condition has a
- * placeholder for each value, in the order of the text. The caller must compare the decoded values,
- * because this condition ignores key columns whose values have several spellings.
+ * Returns an SQL condition that is true if an image can belong to the row. The condition has a
+ * placeholder for each value, in the order of the text. It ignores key columns whose values can be
+ * spelled in several ways, so the caller must compare the decoded values.
  */
 function rowMatch(
   history: RowHistorySql,

@@ -6,7 +6,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /**
  * Returns the columns of the constraint that rejected a write, in the order of the constraint. The
  * result is empty for a constraint of another table, or if the engine does not name the constraint.
- * The function queries the database, so call it only after the transaction of the write.
+ * This queries the database: call it only after the transaction of the write has ended.
  */
 export async function constraintColumns(
   error: DatabaseError,

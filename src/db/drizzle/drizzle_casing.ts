@@ -1,11 +1,11 @@
 import type { DrizzleDatabase } from "./drizzle_database.ts";
 
 /**
- * Returns the function by which a database of Drizzle 0.45 with the option `casing` names columns.
- * Returns null if columns have the names of their properties.
+ * Returns the function that converts property names to column names in a database of Drizzle 0.45
+ * with the option `casing`. Returns null if columns have the names of their properties.
  */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
-  // Any member may be missing. Therefore each is checked before its use.
+  // Each member can be missing, so the code below checks each before its use.
   const { dialect } = database as MaybeCased;
   const convert = dialect?.casing?.convert;
   if (typeof convert !== "function") return null;

@@ -3,7 +3,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 /** A role that the service logs in with, or acts as. */
 export interface ActingRole {
   readonly name: string;
-  /** True if the login role may take the role. */
+  /** True if the login role may become the role by SET ROLE. */
   readonly isMember: boolean;
   readonly isSuperuser: boolean;
   /** True if the role bypasses row level security. */
@@ -13,14 +13,14 @@ export interface ActingRole {
 export interface RoleOnTable {
   readonly table: TableInfo;
   readonly role: string;
-  /** True if the role may read a column of the table. */
+  /** True if the role may read at least one column of the table. */
   readonly reads: boolean;
   /** True if the table has row level security. */
   readonly hasPolicies: boolean;
   readonly isView: boolean;
-  /** True if the role has the rights of the owner, whose statements no policy restricts. */
+  /** True if the role has the rights of the table's owner, to which no policy applies. */
   readonly isExempt: boolean;
-  /** The columns on which the role lacks the right to read, to insert or to update. */
+  /** The columns that the role may not read, insert or update. */
   readonly unreadable: ReadonlySet<ColumnInfo>;
   readonly notInsertable: ReadonlySet<ColumnInfo>;
   readonly notUpdatable: ReadonlySet<ColumnInfo>;

@@ -14,7 +14,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers. Null if no table lacks triggers. */
+  /** Records other programs' writes to tables without triggers, or null without such tables. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -35,7 +35,7 @@ export interface ChangeLogSetup {
 }
 
 export interface ImageFormat {
-  /** Returns the values exactly as the image contains them, by the columns' database names. */
+  /** Returns the values exactly as the row image contains them, by the columns' database names. */
   parse(image: string): ReadonlyMap<string, string>;
   /** Returns a value as a driver reads it from its column. */
   decodeCell(raw: string, column: ColumnInfo): SqlValue;
@@ -52,11 +52,11 @@ export interface ChangesEngine {
   /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly history: RowHistorySql;
-  /** The changes that streams miss without triggers, as a part of a sentence. */
+  /** A part of a sentence: the changes that streams do not show if a table has no triggers. */
   readonly untrackedConsequence: string;
-  /** A sentence for the operator that says which writes streams show without triggers. */
+  /** A sentence for the operator: the writes that streams show if a table has no triggers. */
   readonly ownWrites: string;
-  /** Returns a sentence that says to an operator why the log cannot be set up, and the remedy. */
+  /** Returns a sentence for the operator: why the log cannot be set up, and the remedy. */
   whyForbidden(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -67,7 +67,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called when the set of tables with hidden rows has changed, before later changes are read. */
+  /** Called when other tables have policies that hide rows, before later changes are read. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 
@@ -75,7 +75,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records other programs' writes to the `untracked` tables, or null. */
+  /** Returns a function that records other programs' writes to `untracked`, or null if empty. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. The driver records its own writes if no trigger does. */
@@ -83,9 +83,9 @@ export interface ChangeSource {
 }
 
 export interface RowHistorySql {
-  /** Returns a condition that a change belongs to the table. `place` returns a placeholder. */
+  /** Returns SQL that is true if a change is of this table. `place` binds a value in the SQL. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
-  /** Returns a condition that is true if the column in an image may have the value of a key. */
+  /** Returns SQL that is true if the column in a row image can have the value of a key. */
   mayHave(
     column: ColumnInfo,
     value: string,

@@ -34,7 +34,7 @@ export interface RoleLimits {
   readonly unreadable: readonly ColumnInfo[];
 }
 
-/** A protected table whose rows another table or view shows although no policy restricts the role. */
+/** A table whose policies do not restrict the role if it reads a served table or view. */
 export interface PolicyBypass {
   readonly role: string;
   /** The name of the protected table. */
@@ -43,16 +43,16 @@ export interface PolicyBypass {
   readonly why: string | null;
 }
 
-/** The roles of an engine: the users of a database, with rights of their own. */
+/** The roles of an engine: database users, each with its own rights. */
 export interface RolesEngine {
-  /** Reads what the login role and other roles may do. */
+  /** Reads the rights of the login role and of the roles that the service acts as. */
   acting(
     driver: Driver,
     roles: readonly string[],
     tables: readonly TableInfo[],
   ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
-  /** Reads the policies that do not apply to the role in these tables. */
+  /** Reads which protected tables the role reads through these tables without their policies. */
   bypasses(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -76,22 +76,22 @@ export interface ConstraintsEngine {
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
 }
 
-/** Receives the parts before they are removed. */
+/** Receives the installed parts before the service removes them. */
 export type AnnounceRemoval = (parts: readonly InstalledPart[]) => void;
 
 export interface InstalledEngine {
-  /** A query for a string that changes if a trigger of the change log changes. */
+  /** A query for a fingerprint of the change log's triggers: it changes with each of them. */
   readonly triggers: string;
-  /** The SQL of a table whose column `name` contains the names of tables, views and indexes. */
+  /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
-  /** Returns the changes that the service makes besides new tables, as parts of a sentence. */
+  /** Returns what the service changes besides creating tables, as parts of sentences. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
-   * Calls `announce` with the installed parts, and then removes these parts. Returns true if there
-   * were any. Null if no connection can remove them.
+   * Removes the installed parts, after a call of `announce` with them. Returns true if there were
+   * any. Null if no connection can remove them.
    */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
-  /** The objects that the change log adds to a database, as a part of a sentence. */
+  /** A part of a sentence: the objects that the change log adds to a database. */
   readonly logParts: string;
 }
 
@@ -99,36 +99,36 @@ export interface InstalledEngine {
 export interface CatalogEngine {
   /** Describes the existing tables, and says why other tables cannot be served. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
-  /** A query for a string that changes if a table, a constraint or a trigger changes. */
+  /** A query for a fingerprint of the schema. Each table, constraint and trigger affects it. */
   readonly schemaVersion: string;
   /** Returns a query that returns a row if a table or view of this name exists. */
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
-  /** Prevents two processes from creating a table at the same time. Null if no lock is needed. */
+  /** A statement that prevents two processes from creating a table simultaneously, or null. */
   readonly creationLock: Statement | null;
-  /** True if a foreign key may name a table that is created later. */
+  /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;
-  /** Prevents two processes from creating the tables of a search index at the same time. */
+  /** A statement that prevents two processes from creating an index's tables simultaneously. */
   readonly searchLock: Statement | null;
   /** Returns true if a column of the existing type can be served as one of the declared type. */
   canCompareTypes(declared: string, existing: string): boolean;
-  /** Returns the form of a table's name by which the engine compares it. */
+  /** Returns a table's name in the form in which the engine compares names. */
   foldName(name: string): string;
   /** The maximum length of a name in bytes, or null for no limit. */
   readonly maxNameBytes: number | null;
   /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
   /**
-   * A query for the schema and the name of each table in which a trigger or a rule may change a row
-   * after the statement that wrote the row. The schema is null for the default one. Null if no
-   * caller needs these tables.
+   * A query for the schema and the name of each table in which a trigger or a rule can change a row
+   * after the statement that wrote the row. The schema is null for the default one. Null if the
+   * engine needs no list of these tables.
    */
   readonly tablesWithLaterChanges: string | null;
   /**
-   * A query for the schema and the name of each table in which a trigger or a rule may change rows
-   * when a statement writes no row. Null if no caller needs these tables.
+   * A query for the schema and the name of each table in which a trigger or a rule can change rows
+   * when a statement writes no row. Null if the engine needs no list of these tables.
    */
   readonly tablesWithEffectsAlone: string | null;
-  /** Returns the tables whose definitions say how the database resolves a conflict. */
+  /** Returns the tables whose definitions contain ON CONFLICT, which resolves conflicts. */
   conflictTables(
     connection: Connection,
     tables: readonly TableInfo[],

@@ -5,6 +5,6 @@ import type { DatabaseEngine } from "./engine.ts";
 export function engineOf(
   { dialect }: { readonly dialect: Pick<Dialect, "parts"> },
 ): DatabaseEngine {
-  // Each dialect is created with the parts of a whole engine, whose type `src/sql` may not import.
+  // `src/sql` may not import the type of an engine, but each dialect is created with an engine.
   return dialect.parts as DatabaseEngine;
 }

@@ -2,7 +2,7 @@ import type { SqlSyntax } from "../../sql/statements/sql_syntax.ts";
 
 /** The properties of an engine by which its types and expressions are compared. */
 export interface ComparisonFacts {
-  /** The syntax by which expressions are compared. */
+  /** The syntax in which expressions are parsed and compared. */
   readonly syntax: SqlSyntax;
   /** Returns true if columns of the two types can store the same values. */
   isSameType(wanted: string, has: string): boolean;
@@ -17,7 +17,7 @@ export interface PlanningFacts {
   mayBeRename(left: string, right: string): boolean;
   /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
-  /** Returns a condition for values that a conversion to the type replaces by 0, or null. */
+  /** Returns SQL for "the conversion to the type would store 0", or null if that never happens. */
   notNumeric(type: string, column: string): string | null;
   /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;

@@ -18,9 +18,9 @@ export interface MigrationsEngine {
 
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
-  /** Returns a declared shape with the types as the engine's catalog would print them. */
+  /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the catalog prints them. Null if they are the same. */
+  /** Returns tables with expressions as the catalog prints them. Null if it keeps the originals. */
   readonly written:
     | ((
       connection: Connection,
@@ -30,7 +30,7 @@ export interface ComparisonEngine extends ComparisonFacts {
 }
 
 export interface PlanningEngine extends PlanningFacts {
-  /** Returns the statements that change tables and create the missing ones. */
+  /** Returns the statements that alter the tables and create the missing ones. */
   steps(
     connection: Connection,
     changed: readonly TableMigration[],
@@ -44,13 +44,13 @@ export interface PlanningEngine extends PlanningFacts {
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 export interface MigrationRunEngine {
-  /** Runs a comparison, which may create temporary tables. */
+  /** Runs `work`, a comparison of tables that can create temporary tables. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Runs `work` in a transaction that may change tables, while no other process migrates. */
+  /** Runs `work`, which alters tables, in a transaction, while no other process migrates. */
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
-  /** Reads the state of the database before a migration. Returns the check to run afterwards. */
+  /** Reads the state of the database before a migration. Returns the check for after it. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;
@@ -72,15 +72,15 @@ export interface ExistingRecording {
 export interface RecordingSetup {
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
-  /** True if the streams of the table begin again, because the members of its rows have changed. */
+  /** True if the table's streams start over, because the columns in its row images have changed. */
   readonly startsAgain: boolean;
 }
 
-/** How an engine keeps the change log while it migrates tables. */
+/** How an engine stops recording changes during a migration, and then starts it again. */
 export interface RecordingEngine {
   /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
-  /** Returns the tables to record after the migration, under their new names. */
+  /** Returns the tables to record again after the migration, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;
   /** Returns how the changes of a table are recorded, or null if no trigger records them. */
   of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;

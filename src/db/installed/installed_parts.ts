@@ -6,7 +6,7 @@ export interface InstalledPart {
   readonly drop: string;
 }
 
-/** The temporary name of SQLite's own table of sequences, used while that table is removed. */
+/** The temporary name that SQLite's table `sqlite_sequence` receives in order to be dropped. */
 export const temporarySequenceTable = "_service_sequence";
 
 /** The names of the service's tables: the log, the idempotency store, search and migrations. */

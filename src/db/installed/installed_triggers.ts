@@ -2,8 +2,8 @@ import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Returns a string that changes with the triggers that record changes. A program that rebuilds a
- * table drops its triggers, even if the columns stay the same.
+ * Returns a fingerprint of the triggers that record changes. A comparison of columns is not enough:
+ * a program that rebuilds a table drops its triggers, even if the columns stay the same.
  */
 export async function installedTriggers(driver: Driver): Promise<string> {
   const text = engineOf(driver).installed.triggers;

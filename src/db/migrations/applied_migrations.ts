@@ -17,7 +17,7 @@ export interface AppliedMigration {
 
 export const migrationsTable = "_service_migrations";
 
-/** Records a migration in the transaction that applies it. */
+/** Records in the migrations table that a file was applied, in the same transaction. */
 export async function recordMigration(
   connection: Connection,
   { name, sql }: MigrationToRecord,
@@ -55,7 +55,7 @@ export async function appliedMigrations(
   return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
 }
 
-/** Returns the checksum by which a changed file is detected. */
+/** Returns a checksum, by which the service detects that an applied file was changed later. */
 export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }

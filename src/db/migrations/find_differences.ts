@@ -14,8 +14,8 @@ export interface TableComparison {
 }
 
 /**
- * Compares declared tables with a database in a transaction, and changes nothing. The migration
- * will drop the `dropped` tables. Postgres may require the right to create temporary tables.
+ * Compares declared tables with a database in a transaction, and changes nothing. `dropped` are
+ * tables that the migration drops. Postgres can require the right to create temporary tables.
  */
 export async function findDifferences(
   connection: Connection,
@@ -39,12 +39,12 @@ export async function findDifferences(
   };
 }
 
-/** Returns the names under which a database may have a table. */
+/** Returns the names that a table can have in the database: its current and its former name. */
 export function tableNames({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 
-/** Returns true if the two expressions of a difference may have the same meaning. */
+/** Returns true if a difference is only of two expressions that can have the same meaning. */
 export function mayBeSame(difference: Difference): boolean {
   switch (difference.kind) {
     case "default":

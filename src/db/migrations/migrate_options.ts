@@ -8,11 +8,9 @@ export interface MigrateOptions {
    * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /**
-   * Undeclared columns to keep, such as `notes.size`. The plan contains no question about a rename.
-   */
+  /** Undeclared columns to keep, such as `notes.size`. No question asks if they were renamed. */
   readonly keep?: readonly string[] | undefined;
-  /** True to plan only. Nothing is changed. */
+  /** True to return the plan without changing anything. */
   readonly dryRun?: boolean | undefined;
 }
 

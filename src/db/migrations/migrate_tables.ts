@@ -21,13 +21,13 @@ export interface MigrationRun extends MigrationRights {
   readonly tables: readonly TableInfo[];
   readonly random: Random;
   readonly dryRun: boolean;
-  /** The plan that the operator has accepted. With a different plan no statement is run. */
+  /** The plan that the operator has accepted. If the plan has changed since, no statement runs. */
   readonly agreed: MigrationPlan | null;
 }
 
 /**
- * Changes a database in one transaction until its tables are as declared. If several processes
- * start together, only one changes the database, because each compares again in its transaction.
+ * Changes a database in one transaction until its tables match the declarations. If several
+ * processes start together, only one migrates, because each compares again in its transaction.
  * Throws an Error with all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
@@ -35,7 +35,7 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // If another process changes tables too, the server ends one of two deadlocked transactions.
+      // If two processes alter tables and wait for each other, Postgres aborts one transaction.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }
@@ -49,7 +49,7 @@ async function migrateOnce(run: MigrationRun): Promise<Migration> {
   const shown = await showPlan(run);
   if (run.dryRun) return { ...shown, isApplied: false };
   requireAllowed(shown);
-  // An empty plan is the usual case at a start, and needs no lock.
+  // At most starts there is nothing to migrate, so no lock is needed.
   if (shown.steps.length === 0) return { ...shown, isApplied: false };
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, (connection) => apply(run, connection));
@@ -64,12 +64,12 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Another process may have changed tables between two queries. `restructure` excludes others.
+    // Another process can alter tables between two queries. `restructure` excludes other processes.
     return await running.restructure(driver, plan);
   }
 }
 
-/** Throws an Error with the refusals of a plan. */
+/** Throws an Error with the reasons for which a plan is refused, if there are any. */
 export function requireAllowed({ refusals }: MigrationPlan): void {
   if (refusals.length === 0) return;
   throw new Error(`Cannot migrate:\n${refusals.map((one) => `- ${one}`).join("\n")}`);
@@ -94,7 +94,7 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   return { ...plan, isApplied: true };
 }
 
-/** The operator needs the reason: the value that does not convert, or the reference to a table. */
+/** Runs a step. If it fails, the error contains the database's reason, which the operator needs. */
 async function runStep({ sql, purpose }: MigrationStep, connection: Connection): Promise<void> {
   try {
     await connection.query({ text: sql, values: [] });
@@ -112,7 +112,7 @@ function requireAgreed({ steps }: MigrationPlan, agreed: MigrationPlan | null): 
   );
 }
 
-/** Throws an Error if the tables still differ, so that the transaction rolls back. */
+/** Throws an Error if the tables still differ from the declarations, which causes a rollback. */
 async function requireDone(run: MigrationRun, connection: Connection): Promise<void> {
   const { driver: { dialect }, tables } = run;
   const { differences } = await findDifferences(connection, dialect, tables);

@@ -6,13 +6,13 @@ export interface MigrationPlan {
   readonly steps: readonly MigrationStep[];
   /** The obstacles, each with its remedy. If there is one, no statement is run. */
   readonly refusals: readonly string[];
-  /** The possible renames: an undeclared column, and a missing column of a similar type. */
+  /** The possible renames: an undeclared column and a missing column of a similar type. */
   readonly questions: readonly PossibleRename[];
-  /** The parts that stay although they are undeclared, and how to drop them. */
+  /** The parts that are kept although they are undeclared, and how to drop them. */
   readonly left: readonly string[];
 }
 
-/** A column in the plan of a migration that may be a renamed column. */
+/** An existing column and a declared column, which can be the same column renamed. */
 export interface PossibleRename {
   /** The name of the declared table. */
   readonly table: string;
@@ -28,17 +28,17 @@ export interface MigrationStep {
   readonly sql: string;
   /** The purpose, such as `add notes.size`. */
   readonly purpose: string;
-  /** The part whose values the statement discards, in the form of `allowDrop`, or null for none. */
+  /** The part whose values the statement discards, in the form of `allowDrop`, or null. */
   readonly loses: string | null;
 }
 
-/** The changes that a migration may make besides additions. */
+/** The changes besides additions that the operator allows a migration to make. */
 export interface MigrationRights {
   /**
    * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot
    * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
    */
   readonly allowDrop: readonly string[];
-  /** Undeclared columns to keep, such as `notes.size`. The plan assumes that none is renamed. */
+  /** Undeclared columns to keep, such as `notes.size`. They are not renamed. */
   readonly keep: readonly string[];
 }

@@ -23,7 +23,7 @@ export interface PlannedMigration {
   readonly differences: readonly Difference[];
 }
 
-/** Plans the migration of a database, and changes nothing. On Postgres it runs in a transaction. */
+/** Plans the migration of a database, and changes nothing. Postgres needs it in a transaction. */
 export async function planMigration(
   connection: Connection,
   dialect: Dialect,
@@ -69,7 +69,7 @@ async function hasRows({ existing }: PairedTable, connection: Connection): Promi
   return (await connection.query({ text, values: [] })).rows.length > 0;
 }
 
-/** Returns notices of tables that exist under their former and their new names. */
+/** Returns a notice for each table of which the database has both the former and the new name. */
 function conflictingTables(
   pairs: readonly PairedTable[],
   existing: readonly TableShape[],

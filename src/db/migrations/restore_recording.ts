@@ -24,7 +24,7 @@ export interface TriggeredRecording {
   readonly mode: "triggers" | "service";
 }
 
-/** Returns the tables whose changes triggers record. Called before the first statement. */
+/** Returns the tables whose changes are recorded by triggers. Call it before the migration. */
 export async function readTriggeredRecordings(
   connection: Connection,
   dialect: Dialect,
@@ -56,8 +56,8 @@ export interface RecordingToRestore {
 }
 
 /**
- * Records the tables again as before, by triggers that match their columns. Rows from before and
- * after a change of columns have different members, so the streams of such tables begin again.
+ * Creates the triggers again, which record all columns of the new tables. If the columns of a table
+ * have changed, the rows in older changes have other members, so the table's streams start over.
  */
 export async function restoreRecording(
   connection: Connection,
@@ -79,13 +79,13 @@ const changesRows: ReadonlySet<Difference["kind"]> = new Set([
   ...["type", "members", "generated", "key"] as const,
 ]);
 
-/** The tables to record again after the statements. */
+/** The tables to record again after the migration. */
 export interface PausedRecording {
   readonly recorded: readonly PausedTable[];
   readonly random: Random;
 }
 
-/** Records the remaining tables again after a migration. Their streams begin again. */
+/** Records the tables that still exist again after a migration. Their streams start over. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

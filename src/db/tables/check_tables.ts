@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
  * with the tables of the database. Throws a plain Error that names each missing part, column by
- * column, and the remedy. Other differences are only reported to `observe`. An unreachable database
- * is reported, too, and its tables are not checked.
+ * column, and the remedy. Other differences are only reported to `observe`. If a database is
+ * unreachable, that is also only reported, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -83,12 +83,12 @@ async function missingParts(
     for (const column of table.columns) {
       if (!await tableExists({ table, driver }, [column])) missing.push(column.dbName);
     }
-    // The missing part may exist by now. Then only the database's error is known.
+    // Another program can have added the part just now. Then only the first query's error remains.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }
   const named = incomplete.map(({ table }) => JSON.stringify(table.label)).join(", ");
-  // A declared table that the service does not create belongs to Drizzle.
+  // A declared table that the service does not create is declared with Drizzle.
   const remedy = incomplete.some(({ table }) => table.declared && !table.own)
     ? ": run the migrations of Drizzle, by drizzle-kit"
     : "";
@@ -112,7 +112,7 @@ async function checkDeclared(
   observe({ kind: "notice", message });
 }
 
-/** The maximum number of named parts, because an unrelated table differs in everything. */
+/** The maximum number of parts in a message. An unrelated table would differ in every part. */
 const maxNamed = 50;
 
 function mendedBy(differences: readonly NamedDifference[]): string {
@@ -126,7 +126,7 @@ function listed(texts: readonly string[]): string {
   return [...texts.slice(0, maxNamed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** Throws for a table of another engine, whose types would fail at the first request. */
+/** Throws for a Drizzle table of another engine, whose types would fail at the first request. */
 function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver): void {
   if (engine === null || engine === dialect.engine) return;
   throw new Error(
@@ -134,7 +134,7 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Returns true if the database has a table with these columns, by default all declared columns. */
+/** Returns true if the database has a table with these columns. Default: all declared columns. */
 export async function tableExists(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,
@@ -151,7 +151,7 @@ export async function tableExists(
 /** Returns true if the table has the described columns, with types that can be compared. */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
-  // A column of documents is only selected, because the json type has no comparison.
+  // A JSON column is only selected, because Postgres cannot compare the type json.
   const compared = table.columns.map((column) =>
     column.kind === "json"
       ? dialect.selected(column)
@@ -183,19 +183,19 @@ function isMissing(error: DatabaseError): boolean {
   return hasCode(error, missingCodes);
 }
 
-/** Returns true if the error means that a column is missing or has another type. */
+/** Returns true if the error means that a table or column is missing or has another type. */
 function namesOtherTables(error: DatabaseError): boolean {
   return isMissing(error) || hasCode(error, typeCodes);
 }
 
 function hasCode({ kind, cause }: DatabaseError, codes: ReadonlySet<string>): boolean {
   if (kind !== "other" || !(cause instanceof Error)) return false;
-  // node:sqlite has one `code` for all errors, and distinguishes them by `errcode`.
+  // node:sqlite has the same `code` for all errors, and distinguishes them by `errcode`.
   if ("errcode" in cause) return cause.errcode === sqliteError;
   return "code" in cause && typeof cause.code === "string" && codes.has(cause.code);
 }
 
-/** SQLite has only this general error code for a missing table or column. */
+/** SQLite's general error code, the only one that it has for a missing table or column. */
 const sqliteError = 1;
 
 const missingCodes: ReadonlySet<string> = new Set([

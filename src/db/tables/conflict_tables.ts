@@ -2,7 +2,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** Returns the tables whose definitions say how to resolve a conflict (ON CONFLICT REPLACE). */
+/** Returns the tables whose definitions contain ON CONFLICT, such as ON CONFLICT REPLACE. */
 export async function conflictTables(
   served: readonly TableOfDriver[],
 ): Promise<ReadonlySet<TableInfo>> {

@@ -12,8 +12,8 @@ import { engineOf } from "../engine/engine_of.ts";
 import { requireCreatable } from "./require_creatable.ts";
 
 /**
- * Creates the missing tables of a database, and runs `more` after them, in one transaction.
- * Existing tables are not changed. Throws an Error that names what cannot be created.
+ * Creates the missing tables of a database, and then runs `more`, in one transaction. Existing
+ * tables are not changed. Throws an Error that names what cannot be created.
  */
 export async function createTables(
   driver: Driver,
@@ -38,7 +38,7 @@ export async function createTables(
       // No index is created on an existing table, because the table may lack columns of the index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
       // A table that still has its former name must be renamed, not created. The check of the
-      // tables reports this at startup.
+      // tables at startup reports such a table.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);
@@ -65,7 +65,7 @@ async function create(
   }
 }
 
-/** Returns the table without some foreign keys, and these keys: their targets are created later. */
+/** Returns the table without the foreign keys to tables that are created later, and these keys. */
 function split(
   table: TableInfo,
   after: readonly TableInfo[],

@@ -5,8 +5,8 @@ import { engineOf } from "../engine/engine_of.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /**
- * Returns the tables in which no trigger or rule changes a row after the statement that wrote and
- * returned it. Returns none for an unreachable database.
+ * Returns the tables in which a row stays as a statement has written and returned it, because no
+ * trigger or rule changes it afterwards. Returns none for an unreachable database.
  */
 export function tablesWithFinalRows(
   served: readonly TableOfDriver[],

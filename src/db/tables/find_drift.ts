@@ -8,11 +8,11 @@ import { describeDifference, type Difference, mustFill } from "../migrations/com
 import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, tableNames } from "../migrations/find_differences.ts";
 
-/** The differences between declared tables and the database, in words. */
+/** The differences between declared tables and the database, as sentences. */
 export interface Drift {
-  /** The differences that prevent serving a table, by the name of the table. */
+  /** The differences that prevent serving a table, with its name. */
   readonly faults: readonly NamedDifference[];
-  /** The differences with which a table can be served. */
+  /** The differences that do not prevent serving a table, with its name. */
   readonly notices: readonly NamedDifference[];
 }
 
@@ -21,7 +21,7 @@ export interface NamedDifference {
   readonly text: string;
 }
 
-/** Compares declared tables with the tables of the database, which does not change. */
+/** Compares declared tables with the tables of the database, without changing the database. */
 export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
   const { dialect } = driver;
   const { comparison } = await engineOf(driver).migrations();
@@ -44,8 +44,8 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 }
 
 /**
- * Compares expressions by temporary tables, because only the server knows whether they are equal.
- * Returns null if that fails, for example without the right to create tables.
+ * Compares expressions by creating temporary tables, because only the server knows whether two of
+ * them are equal. Returns null if that fails, for example without the right to create tables.
  */
 async function findSurely(
   driver: Driver,
@@ -78,7 +78,7 @@ function preventsService(
     case "renamed-column":
       return true;
     case "key": {
-      // If the key is not unique, a write to one row could change several rows.
+      // If the declared key is not unique in the database, a write to one row could change several.
       const isUnique = existing?.uniques.some(({ columns }) =>
         isSameSet(columns, difference.declared)
       );
@@ -93,7 +93,7 @@ function preventsService(
   }
 }
 
-/** Returns false for an additional index, and for an additional column that an INSERT may omit. */
+/** Returns true unless the index is additional, or the column can be omitted from an INSERT. */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return mustFill(difference.existing);
   return difference.kind !== "superfluous-index";

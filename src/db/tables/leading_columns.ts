@@ -5,7 +5,7 @@ import type { Driver } from "../driver.ts";
 
 /**
  * Returns the columns that are first in an index of their table. Returns none for an unreachable
- * database: rows are then read in a way that needs no index.
+ * database, so that no read relies on an index.
  */
 export async function leadingColumns(
   served: readonly TableOfDriver[],

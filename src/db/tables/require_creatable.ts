@@ -3,9 +3,9 @@ import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_in
 import type { CatalogEngine } from "../engine/engine.ts";
 
 /**
- * Throws an Error for declarations that an engine would reject without a reason, or accept and
- * break. These are duplicate names of tables or indexes, names that are too long, and foreign keys
- * to columns that are not unique.
+ * Throws an Error for declarations that an engine would reject without naming the reason, or accept
+ * although they cannot work: duplicate names of tables or indexes, names that are too long, and
+ * foreign keys to columns that are not unique.
  */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
@@ -20,7 +20,7 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/** Requires distinct index names in a schema. Index `a_b` of `c` and `a` of `b_c` have one name. */
+/** Requires distinct index names: `a_b` of table `c` and `b` of table `c_a` would have one name. */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {
@@ -38,7 +38,7 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/** Requires that no table is declared twice. Two declarations would contradict each other. */
+/** Requires that no table is declared twice. The two declarations could contradict each other. */
 function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);

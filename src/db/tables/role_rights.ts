@@ -6,7 +6,7 @@ import { engineOf } from "../engine/engine_of.ts";
 import type { PolicyBypass, RoleLimits } from "../engine/engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** Reads the limits of the role in these tables, or none in a database without roles. */
+/** Reads what the role may not read in these tables. Empty for a database without roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -15,7 +15,7 @@ export async function readRoleLimits(
   return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
 }
 
-/** Reads the policies that do not apply to the role, or none if the database does not respond. */
+/** Reads the policies that the role bypasses. Returns none if the database does not respond. */
 export async function readPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -28,18 +28,19 @@ export async function readPolicyBypasses(
   }
 }
 
-/** The maximum age of the limits that decide a request, in milliseconds. */
+/** The maximum age of limits on which the service bases a decision, in milliseconds. */
 const roleRecheckMs = 60_000;
 
 /**
- * The last known limits of the roles in an app's databases. The database applies them to the role's
- * own statements, but not to images of a change log, a search index and table statistics.
+ * The last known limits of the roles in an app's databases. The database limits the role's own
+ * statements. The service must limit its row images of changes, search results and table
+ * statistics.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
   /** The limits by table. A limit is null if the role has none. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
-  /** The policies without effect that were reported, so that each is reported once. */
+  /** The bypassed policies that were already reported, so that each is reported only once. */
   readonly reportedBypasses: Set<string> = new Set();
   readonly #clock: Clock;
   #readAtMs = 0;
@@ -53,7 +54,7 @@ export class RoleRights {
     );
   }
 
-  /** True if a database has roles. */
+  /** True if a database has roles, so that limits can change. */
   get mayChange(): boolean {
     return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
   }
@@ -64,18 +65,18 @@ export class RoleRights {
     return this.#reading;
   }
 
-  /** Waits for a read in progress, which may be too old, and then reads all limits again. */
+  /** Waits for a read in progress, perhaps of outdated limits, and then reads all limits again. */
   async readAgain(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.read();
   }
 
-  /** Reads all limits at startup, when a database might not be reachable yet. */
+  /** Reads all limits at startup. A database need not be reachable yet. */
   async readFirst(): Promise<void> {
     try {
       await this.read();
     } catch (error) {
-      // The limits stay unknown, and are read before the first stream.
+      // The limits stay unknown for now. They are read before the first stream opens.
       if (!(error instanceof DatabaseError)) throw error;
     }
   }

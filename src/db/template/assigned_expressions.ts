@@ -27,9 +27,9 @@ export function assignmentsOf(
 }
 
 /**
- * Requires an expression that is portable: all engines store the same value. The other engines
- * convert or reject values that do not fit the column. SQLite would store a timestamp in a date
- * column, 1.5 in a column of integers, and 0.30000000000000004 in a decimal. Throws a plain Error.
+ * Requires a portable expression, whose value all engines store unchanged. If a value does not fit
+ * its column, Postgres converts or rejects it, but SQLite would store a timestamp in a date column,
+ * 1.5 in an integer column, and 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requirePortableExpression(
   { column, start, end }: AssignedExpression,
@@ -73,7 +73,7 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
   return target.scale === null || source.scale !== null && source.scale <= target.scale;
 }
 
-/** Throws a plain Error if a literal may mean another value of its column on another engine. */
+/** Throws a plain Error for a literal that another engine could read as another value. */
 export function requirePortableLiteral(
   column: ColumnInfo,
   { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,
@@ -90,7 +90,7 @@ function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: b
   if (isText ? !isQuotedInSql : arithmetic === null) return false;
   if (!isText && (arithmetic === "double" || !stores)) return true;
   try {
-    // A number in the text has no sign, because the sign is an operator.
+    // A number in the SQL has no sign here, because the sign is a separate token.
     const given = kind === "integer" ? Number(text) : text;
     return kinds[kind].fromJson(given, stores ? column : unrestrictedRules) === given || !isText;
   } catch (error) {

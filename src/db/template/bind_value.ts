@@ -8,7 +8,7 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/** Binds a value by its place in the statement, so that all engines store the same value. */
+/** Binds a value as its place in the statement requires. All engines then store the same value. */
 export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
@@ -29,7 +29,7 @@ export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect)
   }
 }
 
-/** Binds a number of rows. Rejects fractions, which Postgres rounds, and NULL (no limit). */
+/** Binds a LIMIT or OFFSET. Rejects fractions, which Postgres rounds, and NULL, for no limit. */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
@@ -41,12 +41,12 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value of a known column, at any place of a statement. The SQL contains its type. */
+/** Binds a value for a known column, at any place in a statement. The SQL contains a type. */
 export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
-/** Binds a value that is compared with its column, from which an engine infers the type. */
+/** Binds a value next to its column, from which the engine infers the type of the value. */
 function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): Fragment {
   if (column.kind === "json" && !stores && value !== null) {
     throw new Error(`Cannot compare "${column.name}": documents have no equality on every engine`);
@@ -54,7 +54,7 @@ function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: 
   return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
 }
 
-/** Converts a value from its wire form. A value that is not stored need not meet constraints. */
+/** Converts a value from its JSON form. A value that is not stored need not meet constraints. */
 function inProcess(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): unknown {
   if (value === null) return null;
   const rules = stores ? column : unrestrictedRules;
@@ -108,7 +108,7 @@ function boundRows(
   return join(lists, ", ");
 }
 
-/** Binds a value without a column. As for a literal, the value itself determines the SQL type. */
+/** Binds a value without a column. Its own type determines the SQL type, as for a literal. */
 function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
   if (value === null) return rawSql("NULL");
   const kind = kindOfFree(value);
@@ -121,7 +121,7 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
   if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
     return sql`CAST(${Number(value)} AS integer)`;
   }
-  // A double next to an exact decimal would convert the decimal to a double.
+  // A double in arithmetic with an exact decimal would convert the decimal to a double.
   const isExact = near?.kind === "decimal" && kindProperties[kind].arithmetic !== null;
   return bindForColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }

@@ -4,15 +4,15 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** The columns that a statement names, interpolated or as text. */
 export interface ColumnsInSql {
-  /** Returns the known column whose written name ends at a token, or null if there is none. */
+  /** Returns the known column whose name in the SQL ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
-  /** Returns the known column whose written name, with its table, begins at a token. */
+  /** Returns the known column whose name in the SQL, with its table, begins at a token. */
   startingAt(index: number): ColumnInfo | null;
-  /** Returns the index after a name and its qualifiers that begin at a token. */
+  /** Returns the index after the name, with its qualifiers, that begins at a token. */
   afterPath(index: number): number;
-  /** Returns the columns that a written name may mean, and null for a value of a subquery. */
+  /** Returns the columns that a name in the SQL can mean, and null for a value of a subquery. */
   named(dbName: string): readonly (ColumnInfo | null)[];
-  /** Returns true if a written name may mean several columns of different kinds. */
+  /** Returns true if a name in the SQL can mean columns of different kinds. */
   isAmbiguous(index: number): boolean;
 }
 
@@ -65,7 +65,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the column names of subqueries: after AS, or before it as in `due (id, day) AS (…)`. */
+/** Returns the column names of subqueries: those after AS, and those in `due (id, day) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -103,7 +103,7 @@ function nameOf(token: SqlToken | undefined): string | null {
 
 export interface SelectList {
   readonly items: readonly (readonly [start: number, end: number])[];
-  /** The parenthesis that opens the subquery of the list, or null outside of a subquery. */
+  /** The index of the parenthesis that opens a subquery, or null for the outer statement. */
   readonly open: number | null;
 }
 
@@ -124,7 +124,7 @@ export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] 
   });
 }
 
-/** Returns the items after SELECT or RETURNING, at most up to `after`. */
+/** Returns the items of the list after SELECT or RETURNING, at most up to `after`. */
 export function itemsFrom(
   tokens: readonly SqlToken[],
   index: number,
@@ -141,7 +141,7 @@ export function itemsFrom(
   return itemsBetween(tokens, start, end >= 0 ? end : last);
 }
 
-/** Returns the part that is interpolated at a token, if any. */
+/** Returns the interpolated part if the token is one. */
 export function partAt(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -151,7 +151,7 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/** Returns true if two columns have the same name and form of values: one can replace the other. */
+/** Returns true if either column can decode the other's values: same name, kind and format. */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||

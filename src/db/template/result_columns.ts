@@ -14,24 +14,24 @@ import type { FlatTemplate } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import { isSign, isWord } from "./sql_tokens.ts";
 
-/** One item of a select list, and what it adds to result rows. */
+/** An item of a select list, and the properties that it adds to result rows. */
 export type ResultItem =
-  /** A property of the row. A null `column` means that the value has no declared type. */
+  /** One property. `column` is null if the value has no declared type. */
   | {
     readonly kind: "one";
     readonly name: string;
     readonly column: ColumnInfo | null;
-    /** True for the value of an expression. False for the stored value of the column. */
+    /** True for the value of an expression, false for the stored value of the column. */
     readonly computed: boolean;
   }
   /** `*` or `notes.*`. `named` returns the columns of the tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
-/** Parses the items of RETURNING or SELECT. Throws if a name or form would depend on the engine. */
+/** Parses the items of RETURNING or SELECT. Throws if names or values could differ by engine. */
 export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // A subquery passes its values on under the names of its items, which need the same checks.
+  // A subquery's items pass their values on under their names, so they need the same checks.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
@@ -90,7 +90,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** Requires a scale of computed decimals, because the last digits of SQLite's doubles are wrong. */
+/** Requires a scale of computed decimals, because SQLite's doubles are wrong in the last digits. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,
@@ -107,7 +107,7 @@ function requireDigits(
   );
 }
 
-/** Returns true for `id`, `notes.id` and `public.notes.id`, interpolated or not. */
+/** Returns true if the tokens are a name, such as `id`, `notes.id` or an interpolated column. */
 function isPath(from: number, to: number, { tokens }: FlatTemplate): boolean {
   for (let index = from; index < to; index++) {
     const isName = (index - from) % 2 === 0;
@@ -153,8 +153,8 @@ function requirePlain(
 }
 
 /**
- * Returns a function that decodes result rows to objects with property names and values in wire
- * form. The function caches the meaning of columns, which changes only with the schema.
+ * Returns a function that decodes result rows to objects with property names and values as in JSON.
+ * The function caches the items' columns, which stay the same until the schema changes.
  */
 export function rowReader(
   items: readonly ResultItem[],
@@ -211,7 +211,7 @@ interface ResultCell {
   readonly type: number | null;
 }
 
-/** Returns the cells of the items. Items after the last `*` are counted from the right. */
+/** Assigns result columns to items. Columns after the last `*` are counted from the end. */
 function cellsOf(
   columns: readonly ResultColumn[],
   items: readonly ResultItem[],

@@ -19,7 +19,7 @@ export type SqlPart =
   | { readonly kind: "table"; readonly table: TableInfo }
   | { readonly kind: "filter"; readonly filter: Filter }
   | { readonly kind: "fragment"; readonly fragment: Fragment }
-  /** The name after AS, and the kind of the expression that precedes AS. */
+  /** The name after AS, with the kind of the expression before AS. */
   | { readonly kind: "alias"; readonly column: ColumnInfo }
   | { readonly kind: "valueOf"; readonly column: ColumnInfo; readonly value: unknown }
   | { readonly kind: "value"; readonly value: unknown };
@@ -27,10 +27,10 @@ export type SqlPart =
 /** A value and the column that determines the kind of the value. */
 export class ValueOfColumn {
   readonly column: ColumnInfo;
-  /** The value in its wire form. */
+  /** The value as in JSON. */
   readonly value: unknown;
 
-  /** Use `db.sql.value()` instead. */
+  /** Internal. Programs call `db.sql.value()`. */
   constructor(column: ColumnInfo, value: unknown) {
     this.column = column;
     this.value = value;
@@ -38,22 +38,22 @@ export class ValueOfColumn {
 }
 
 export interface SqlTemplate {
-  /** The strings, one more than the values. */
+  /** The template's strings, one more than its values. */
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
 }
 
-/** A template without nested templates, with one part between each two strings. */
+/** A template whose nested templates are merged into it, with one part between each two strings. */
 export interface FlatTemplate {
   readonly texts: readonly string[];
   readonly parts: readonly SqlPart[];
   readonly tokens: readonly SqlToken[];
 }
 
-/** The interpolated parts of a template and of nested templates. The strings are not parsed yet. */
+/** The interpolated parts of a template and its nested templates, before the strings are parsed. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** Identifies how the strings are parsed. Two templates of equal shape differ only in values. */
+  /** Identifies a template apart from its values. Templates of equal shape share a parsed plan. */
   readonly shape: readonly unknown[];
 }
 
@@ -80,7 +80,7 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts
   return { parts, shape };
 }
 
-/** Returns a value that identifies the shape of a part: the column, the table, or a constant. */
+/** Returns what identifies a part in a shape: the column, the table, or a constant for values. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":
@@ -98,7 +98,7 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/** Flattens a template and its nested templates to one list of tokens, with all their parts. */
+/** Converts a template and its nested templates to one list of tokens and one list of parts. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -120,7 +120,7 @@ export function flattenTemplate(
       }
       const nested = templateOf(values[token.index]);
       if (nested === null) {
-        // Spaces surround the text of a nested template.
+        // The text of a nested template is separated from its surroundings, as if by spaces.
         const isApart = token.index === 0 || templateOf(values[token.index - 1]) !== null;
         requireApart(strings, token.index, [isApart ? undefined : parts[next - 1], parts[next]]);
         tokens.push({ kind: "part", index: next++ });
@@ -141,8 +141,8 @@ export function flattenTemplate(
 }
 
 /**
- * Throws if a value, a name or a column touches a word, a number or a quote. Otherwise the parser
- * would read another token, or the engine an alias or a second value.
+ * Throws if a value, a name or a column touches a word, a number or a quote. The parser or the
+ * engine would read them as one token, as an alias or as two values.
  */
 function requireApart(
   texts: readonly string[],
@@ -152,7 +152,7 @@ function requireApart(
   if (!isName(part)) return;
   const [before = "", after = ""] = [texts[index], texts[index + 1]];
   const touches = touchesToken(before, after);
-  // A column may follow an alias of its table: `n.${notes.id}`.
+  // A column can follow a table alias and a dot: `n.${notes.id}`.
   const isValue = part?.kind === "value" || part?.kind === "valueOf";
   const joins = isValue &&
     (/\.$/.test(before) || /^\./.test(after) || before === "" && isName(previous));
@@ -169,7 +169,7 @@ function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
-/** Separates strings, because joined words would merge, and comments would continue. */
+/** Separates a nested text, so that its words do not merge with others and its comment ends. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }
@@ -194,7 +194,7 @@ function isTable(value: object): value is TableLike<unknown, unknown> | TableInf
   return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
 }
 
-/** Returns a result column that belongs to no table, as `timestamp().as("latest")` declares it. */
+/** Converts a column after AS, such as `timestamp().as("latest")`, which belongs to no table. */
 function resultColumn(
   { declaration }: ColumnBuilder<unknown, boolean, boolean, boolean>,
 ): ColumnInfo {
@@ -202,6 +202,6 @@ function resultColumn(
   if (dbName === null) {
     throw new Error(`Cannot name a column ${declaration.kind}() without its name: add .as("name")`);
   }
-  // A default and a reference belong to a table.
+  // A default and a reference make sense only in a table.
   return { ...plainColumn, ...declaration, name: dbName, dbName, default: null, references: null };
 }

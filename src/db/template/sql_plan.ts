@@ -19,29 +19,29 @@ import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { requireOneStatement } from "./sql_tokens.ts";
 import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
-/** The meaning of a template without its values. It is parsed once and used for many runs. */
+/** A parsed template without its values. It is parsed once, and each run binds other values. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
-  /** The SQL between the parts that each run renders, including names of tables and columns. */
+  /** The SQL between the parts that are rendered for each run, with names of tables and columns. */
   readonly texts: readonly string[];
-  /** For each part that every run renders: its index, and its place in the statement. */
+  /** The parts that are rendered for each run: the index, and the place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
-  /** The SQL text of the previous run, including placeholders. Most runs have the same text. */
+  /** The SQL of the previous run with its placeholders. Most runs need exactly this text again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
-  /** Decodes result rows to objects with property names and values in wire form. */
+  /** Decodes result rows to objects with property names and values as in JSON. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The maximum number of plans of one template. Other columns or conditions need other plans. */
+/** The maximum number of plans of a template. Each combination of columns and filters needs one. */
 const maxPlansOfText = 16;
-/** The maximum number of placeholders. SQLite has the lowest limit of all engines. */
+/** The maximum number of placeholders, which is the limit of SQLite, the lowest of all engines. */
 const maxValues = 32_766;
 
-/** Caches the plans of templates as long as the source code of the template exists. */
+/** Caches parsed templates until the code that contains the template is garbage collected. */
 export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
-  /** Returns the plan for this shape of template. If none exists, `flatten` parses the template. */
+  /** Returns the plan for this shape of the template. If there is none, `flatten` creates it. */
   planOf(
     text: readonly string[],
     shape: readonly unknown[],
@@ -57,7 +57,7 @@ export class SqlPlans {
   }
 }
 
-/** Removes the values, because a plan outlives the run for which it was created. */
+/** Removes the values, because the plan is kept after the run for which it was created. */
 function withoutValues({ texts, tokens, parts }: FlatTemplate): FlatTemplate {
   const kept = parts.map((part): SqlPart => {
     switch (part.kind) {

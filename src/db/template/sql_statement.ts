@@ -4,30 +4,30 @@ import type { Connection } from "../driver.ts";
 import { flattenTemplate, partsOf, type SqlTemplate, ValueOfColumn } from "./sql_parts.ts";
 import { type SqlPlans, statementOf } from "./sql_plan.ts";
 
-/** The result of a statement that was written as a template. */
+/** The result of a statement of `db.sql`. */
 export interface SqlResult<R> {
-  /** The rows as objects, with values as in JSON responses. The caller may change the objects. */
+  /** The rows as objects, with values as in JSON responses. The caller can modify these objects. */
   readonly rows: R[];
   /** The number of rows inserted, updated or deleted. 0 for a read. */
   readonly changed: number;
 }
 
 /**
- * A statement that was written as a template. It runs once, when it is awaited. If the statement is
- * interpolated in another template, it is a part of that template and does not run.
+ * A statement of `db.sql`. It runs once, when it is awaited. If it is interpolated in another
+ * template, it becomes a part of that template and does not run by itself.
  */
 export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   readonly #template: SqlTemplate;
   readonly #run: (template: SqlTemplate) => Promise<SqlResult<R>>;
   #result: Promise<SqlResult<R>> | null = null;
 
-  /** Use `db.sql` instead. */
+  /** Internal. Programs call `db.sql`. */
   constructor(template: SqlTemplate, run: (template: SqlTemplate) => Promise<SqlResult<R>>) {
     this.#template = template;
     this.#run = run;
   }
 
-  /** Runs the statement. Rejects with a `DatabaseError`, or an Error for a mistake in the text. */
+  /** Runs the statement. Rejects with a `DatabaseError`, or an Error for a mistake in the SQL. */
   then<T = SqlResult<R>, F = never>(
     onfulfilled?: ((result: SqlResult<R>) => T | PromiseLike<T>) | null,
     onrejected?: ((reason: unknown) => F | PromiseLike<F>) | null,
@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Returns a value of the column's kind, for SQL that does not compare it with the column. */
+  /** Returns a value to interpolate in the form of the column, where SQL does not compare them. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
@@ -78,7 +78,7 @@ export function createSqlTag(
   });
 }
 
-/** Requires a template. A concatenated string may contain input of a user. */
+/** Requires a template, because a concatenated string could contain input from a user. */
 function requireTemplate(strings: unknown): void {
   if (typeof strings === "object" && strings !== null && "raw" in strings) return;
   throw new Error("Cannot run this as SQL: write it as a template without brackets, db.sql`…`");
@@ -97,7 +97,7 @@ async function run<R extends object>(
     () => flattenTemplate(template, parts, SqlStatement.templateOf),
   );
   const result = await connection.query(statementOf(plan, parts, dialect));
-  // By the type parameter, the caller asserts which columns the statement selects.
+  // With the type parameter, the caller asserts which columns the statement selects.
   const rows = plan.toObjects(result, dialect) as R[];
   return { rows, changed: result.changed };
 }

@@ -2,15 +2,15 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
-/** The terms of a statement: its conditions, assignments and select items. */
+/** The terms (operands that belong together) of a statement: conditions, assignments, items. */
 export interface SqlTerms {
-  /** Returns the keyword of the clause that contains a token, such as WHERE. */
+  /** Returns the keyword of the clause that contains a token, such as `WHERE`. */
   clauseAt(index: number): string;
   /** Returns the index after the last token of the term. */
   endOf(index: number): number;
-  /** Returns true if a token is in a condition after WHEN, which is no result of the CASE. */
+  /** Returns true if a token is in the condition after WHEN, which is not a result of the CASE. */
   isCondition(index: number): boolean;
-  /** Returns a column of the token's term whose kind affects how a string is read, or null. */
+  /** Returns the column in a token's term whose kind determines how a string is read, or null. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 
@@ -20,12 +20,12 @@ const clauses: readonly string[] = [
   ...["DELETE", "INTO", "USING"],
 ];
 const separators: readonly string[] = ["AND", "OR", "WHEN", "THEN", "ELSE", "CASE", "END"];
-/** Words that a parenthesis may follow, but that are not functions. */
+/** Words before a parenthesis that are not names of functions. */
 const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", "EXISTS", "AS"];
 
 /**
- * Divides a statement into terms. A term includes the arguments of a function and the value
- * compared with its result. A term also includes the results of a CASE and their expression.
+ * Divides a statement into terms. One term contains the arguments of a function and the value
+ * compared with its result. Another contains the results of a CASE and the value compared with it.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

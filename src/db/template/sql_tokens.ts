@@ -4,7 +4,7 @@ export type SqlToken =
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   /** A quoted identifier, without its quotes. */
   | { readonly kind: "quoted"; readonly text: string }
-  /** A number or a string (without its quotes) that the SQL text itself contains. */
+  /** A number, or a string without its quotes, in the SQL itself. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
@@ -12,8 +12,8 @@ export type SqlToken =
   | { readonly kind: "part"; readonly index: number };
 
 /**
- * Parses the strings of a template to SQL tokens, with a part between each two. Throws a plain
- * Error for SQL that would not mean the same on every engine or with every value.
+ * Parses the strings of a template to SQL tokens, with a part between each two strings. Throws a
+ * plain Error for SQL that engines read differently, or that some values could change.
  */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   return texts.flatMap((text, index) => {
@@ -25,13 +25,13 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
 /** One alternative matches at every position, so no character is skipped. */
 const pattern = new RegExp(
   [
-    // SQLite ends nested comments at the first end mark. Postgres ends each at its own end mark.
+    // Only Postgres supports nested comments. SQLite ends a comment at the first end mark.
     String.raw`(?<blank>\s+|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // A letter before a string can change where the string ends, as in `E'a\'b'`. The only such
-    // letter of SQLite is the `X` of `X'00'`.
+    // A letter before a string can change where the string ends, as in `E'a\'b'`. SQLite allows
+    // only `X`, as in `X'00'`.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
@@ -48,7 +48,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // An interpolated value with several lines would not stay in the comment.
+      // A value with several lines would continue after the comment.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {
@@ -66,7 +66,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
   return tokens;
 }
 
-/** Returns the error of a token that engines read differently or reject. */
+/** Returns the error for a token that some engines reject or read differently. */
 function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   const { open, placeholder, prefix, foreign } = found;
   const why = foreign !== undefined
@@ -87,12 +87,12 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** The first words of supported statements. The rest are not portable, or affect other requests. */
+/** The first words of supported statements. Others are not portable, or affect other requests. */
 const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];
 
-/** Throws a plain Error unless there is exactly one statement, which affects no other requests. */
+/** Throws a plain Error unless the SQL is exactly one statement that affects no other requests. */
 export function requireOneStatement(tokens: readonly SqlToken[]): void {
   const [first] = tokens;
   if (first === undefined || isSign(first, ";")) throw new Error("Cannot run an empty statement");
@@ -103,7 +103,7 @@ export function requireOneStatement(tokens: readonly SqlToken[]): void {
   if (tokens.some((token) => isWord(token, "CURRENT_TIMESTAMP"))) {
     throw new Error("Cannot use CURRENT_TIMESTAMP, which SQLite has as text: interpolate a Date");
   }
-  // A fragment may be a whole statement.
+  // An interpolated fragment can be a whole statement.
   if (first.kind === "part" || isWord(first, ...beginnings)) return;
   const what = first.kind === "word" ? first.keyword : "what begins so";
   throw new Error(

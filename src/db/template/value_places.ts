@@ -25,27 +25,27 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** The form of a list after IN. `opened` means that the SQL contains the parenthesis. */
+    /** The list form after IN. `opened` means that the SQL contains its opening parenthesis. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** A value in a later SELECT of a UNION, at the position of this column in the first SELECT. */
+  /** A value in a later SELECT of a UNION. The first SELECT has this column at its position. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
   /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
   /** The value is not compared with a column. */
   | {
     readonly kind: "free";
-    /** A column in the same expression. A string may be meant as a value of this column. */
+    /** A column in the same expression, as one of whose values a string could be meant. */
     readonly near: ColumnInfo | null;
-    /** True if the expression is stored without rounding in a column of whole numbers. */
+    /** True if the expression is stored without rounding in an integer column. */
     readonly isWhole?: boolean;
   };
 
 const comparisons = ["=", "<>", "!=", "<", "<=", ">", ">="];
 
-/** Returns the places of a statement's values, by the index of their parts. */
+/** Returns the places of a statement's values, by the index of the part in the template. */
 export function valuePlaces(
   template: FlatTemplate,
   columns: ColumnsInSql,
@@ -69,7 +69,7 @@ export function valuePlaces(
   });
   return places;
 
-  /** Returns the assignment that stores a token unchanged. */
+  /** Returns the assignment whose whole expression or CASE result is this token. */
   function assignedAt(index: number): AssignedExpression | undefined {
     return assignments.find(({ start, end }) =>
       start === index && end === index + 1 ||
@@ -121,10 +121,10 @@ function valueForName(): Error {
   return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
 }
 
-/** The keywords that only a name follows. */
+/** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the column of a UNION's first SELECT at the position of a value in a later SELECT. */
+/** Returns the column of a UNION's first SELECT that has the same position as a value. */
 function unitedColumn(
   tokens: readonly SqlToken[],
   index: number,
@@ -141,20 +141,20 @@ function unitedColumn(
   return null;
 }
 
-/** Returns true if a value is a complete item of a list. */
+/** Returns true if a value is a complete item of a list, not a part of an expression. */
 function isAlone(tokens: readonly SqlToken[], index: number): boolean {
   return (isWord(tokens[index - 1], "BY") || isSign(tokens[index - 1], ",")) &&
     (tokens[index + 1] === undefined || isSign(tokens[index + 1], ",", ";", ")") ||
       tokens[index + 1]?.kind === "word");
 }
 
-/** Returns true if a token is a complete result of a CASE. */
+/** Returns true if a token is a complete THEN or ELSE result of a CASE. */
 function isResult(tokens: readonly SqlToken[], index: number): boolean {
   return isWord(tokens[index - 1], "THEN", "ELSE") &&
     isWord(tokens[index + 1], "WHEN", "ELSE", "END");
 }
 
-/** Returns the column next to a value in a comparison, BETWEEN or SET. */
+/** Returns the column that a comparison, BETWEEN or SET applies to a value. */
 function besideValue(
   tokens: readonly SqlToken[],
   index: number,
@@ -166,7 +166,7 @@ function besideValue(
   return isSign(tokens[index + 1], ...comparisons) ? columns.startingAt(index + 2) : null;
 }
 
-/** Returns the last token of the operand that is compared with the value after it. */
+/** Returns the last token of the operand that a comparison has before the value. */
 function operandBefore(tokens: readonly SqlToken[], index: number): number | null {
   let at = index - 1;
   if (isSign(tokens[at], ...comparisons)) return at - 1;
@@ -177,7 +177,7 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
     at -= isWord(tokens[at - 2], "NOT") ? 3 : 2;
     return isWord(tokens[at], "IS") ? at - 1 : null;
   }
-  // The second value of BETWEEN follows the first.
+  // Before AND, the second value of BETWEEN has the first value.
   if (isWord(tokens[at], "AND") && isWord(tokens[at - 2], "BETWEEN")) at -= 2;
   if (!isWord(tokens[at], "BETWEEN")) return null;
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;
@@ -204,7 +204,7 @@ function listPlace(
 interface Inserted {
   /** The places of values, by the indexes of their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
-  /** The stored expressions that consist of more than a single value. */
+  /** The stored expressions with more than one token. */
   readonly stored: readonly AssignedExpression[];
 }
 
@@ -261,7 +261,7 @@ function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): I
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** Returns the parenthesis before the column names, or null if there are no names. */
+/** Returns the index of the parenthesis before an INSERT's column names, or null without names. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

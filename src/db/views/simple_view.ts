@@ -1,6 +1,6 @@
 import { isSameName } from "../../sql/fragment.ts";
 
-/** A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`. */
+/** A view that shows each row of one table at most once: `SELECT … FROM table WHERE …`. */
 export interface SimpleView {
   readonly table: ViewedTable;
   readonly columns: readonly ViewedColumn[];
@@ -19,8 +19,8 @@ export type ViewedColumn =
   | { readonly kind: "expression" };
 
 /**
- * Parses the definition of a view, as Postgres prints it or as SQLite stores the CREATE VIEW
- * statement. Returns null unless the view is certainly simple.
+ * Parses the definition of a view, as Postgres prints it or as SQLite stores it (CREATE VIEW).
+ * Returns null unless the view is certainly simple.
  */
 export function parseSimpleView(definition: string): SimpleView | null {
   const tokens = [...definition.matchAll(pattern)].map(([token]) => token)
@@ -34,17 +34,17 @@ export function parseSimpleView(definition: string): SimpleView | null {
   return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
 }
 
-/** Blanks, comments, quoted parts, words, and single characters. */
+/** Matches blanks, comments, quoted parts, words, and single characters. */
 const pattern =
   /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
-/** Returns the index after SELECT, or null if the statement begins otherwise, such as by WITH. */
+/** Returns the index after SELECT, or null if the statement begins differently, such as by WITH. */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
     at = tokens.findIndex((token) => isWord(token, "AS"));
-    // Views with a list of column names are rare, and are not supported here.
+    // `CREATE VIEW name (columns)` is rare, so this parser does not support it.
     if (at < 0 || tokens.slice(0, at).includes("(")) return null;
     at++;
   }
@@ -56,7 +56,7 @@ interface Clauses {
   readonly from: readonly string[];
 }
 
-/** Returns the tokens of the select list and of FROM, or null if there are unsupported clauses. */
+/** Returns the tokens of the select list and of FROM, or null if other clauses are unsupported. */
 function clausesOf(tokens: readonly string[]): Clauses | null {
   const list: string[] = [];
   const from: string[] = [];
@@ -74,7 +74,7 @@ function clausesOf(tokens: readonly string[]): Clauses | null {
   return clause === "list" || depth !== 0 ? null : { list, from };
 }
 
-/** With one of these clauses, a row may occur several times or differ between reads. */
+/** With one of these clauses, a view can show a row twice, or show other rows at each read. */
 const otherClauses: ReadonlySet<string> = new Set([
   ...["DISTINCT", "GROUP", "HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH", "FOR", "VALUES"],
   ...["UNION", "INTERSECT", "EXCEPT", "JOIN"],
@@ -121,7 +121,7 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
   return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
 }
 
-/** Returns the identifier of a token, or null for a sign, a string or a number. */
+/** Returns the identifier that a token is, or null for a sign, a string or a number. */
 function nameOf(token: string | undefined): string | null {
   if (token === undefined) return null;
   if (/^["`[]/.test(token)) {

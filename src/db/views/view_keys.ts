@@ -7,9 +7,9 @@ import type { SimpleView } from "./simple_view.ts";
 export type IsSameName = (left: string, right: string) => boolean;
 
 /**
- * Assigns the key of its table to each simple view whose columns include the key. Each row of such
- * a view is a row of the table, and no row occurs twice. Marks the view's columns that are columns
- * of the table as stored. A view may select from another view.
+ * Gives views keys. Assigns its table's key to each simple view whose columns include that key,
+ * because the view shows each row of the table at most once. Marks the view's columns that are
+ * columns of the table as stored. A view can select from another view.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
@@ -24,7 +24,7 @@ export function inferViewKeys(
   }
 }
 
-/** Adds the key of the table to the view. Null if the view has a key, or no key is inferred. */
+/** Adds the table's key to a view. Returns null if the view has a key, or none can be inferred. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -43,7 +43,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Marks further columns of the view as stored. Null if no further column is known to be stored. */
+/** Marks more columns of a view as stored. Returns null if no other column is known to be one. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -61,9 +61,9 @@ function withStoredColumns(
 }
 
 interface ViewSources {
-  /** The table or view that a simple view selects from. */
+  /** The table or view from which a simple view selects. */
   readonly base: TableDraft;
-  /** The column of the base for each column of the view, or null for an expression. */
+  /** For each column of the view, the column of `base`, or null for an expression. */
   readonly sources: readonly (ColumnDraft | null)[];
 }
 
@@ -77,7 +77,7 @@ function findSources(
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
   const sources = sourcesOf(columns, base, isSame);
-  // The parsed definition may have another number of columns than the view.
+  // The parser can count other columns than the view has. Then nothing is inferred.
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 
@@ -123,7 +123,7 @@ function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | un
     drafts.find((one) => `${one.schema}.${one.name}` === name);
 }
 
-/** Returns the table as read-only, because nothing ensures that the key is unique. */
+/** Adds the key, and makes the table read-only, because nothing ensures that the key is unique. */
 function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
   const { label, key, isView } = draft;
   const subject = `Cannot use (${columns.join(", ")}) as the key of "${label}"`;

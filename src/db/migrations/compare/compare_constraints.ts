@@ -12,14 +12,14 @@ import {
   type TableShape,
 } from "./table_shape.ts";
 
-/** A difference of a constraint, and the constraint's column if there is only one, or null. */
+/** A difference in a constraint, and its column, or null if the constraint has several columns. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/** The names that are compared. Constraints that name other columns or tables are not compared. */
+/** The known names. A constraint that names any other column or table is not compared. */
 export interface ComparedNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
-  /** All declared tables, and the dropped ones. */
+  /** All declared tables, and the tables that the migration drops. */
   readonly tables: readonly TableName[];
 }
 

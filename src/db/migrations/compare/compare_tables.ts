@@ -21,10 +21,10 @@ export interface DeclaredTable {
   readonly shape: TableShape;
 }
 
-/** A declared table, and the existing table under its new or old name. */
+/** A declared table, and the existing table with its current or former name. */
 export interface PairedTable extends DeclaredTable {
   readonly existing: TableShape;
-  /** The existing table under the new names of the table and its columns. */
+  /** The existing table, with the new names of the table and its columns. */
   readonly current: TableShape;
   readonly columns: PairedColumns;
 }
@@ -43,8 +43,8 @@ export interface PairedTables {
 }
 
 /**
- * Finds the existing table of each declared one, by its name or else its former name. A declared
- * table is neither paired nor missing if a view has its name.
+ * Finds the existing table of each declared one, by its name, or else by its former name. A
+ * declared table with the name of a view is neither paired nor missing.
  */
 export function pairTables(
   declared: readonly DeclaredTable[],
@@ -88,7 +88,7 @@ function existingOf(
   return formerName === null ? null : findTable(tables, { schema, name: formerName }) ?? null;
 }
 
-/** Returns true if an existing table will be renamed, which frees its name. */
+/** Returns true if an existing table will be renamed, so that its current name becomes free. */
 function isLeaving(
   found: TableShape,
   table: TableInfo,
@@ -98,7 +98,7 @@ function isLeaving(
 ): boolean {
   return declared.some(({ table: other }) => {
     const { schema, formerName } = other;
-    // Two tables that have exchanged their names were renamed already.
+    // If two tables have exchanged their names, the migration has renamed them already.
     if (other === table || seen.includes(other) || formerName === null) return false;
     if (schema !== table.schema || !isNamedAlike(found, found.name, formerName)) return false;
     const inPlace = findTable(tables, other);
@@ -108,7 +108,7 @@ function isLeaving(
 
 /**
  * Compares declared tables with existing ones, and returns all differences. Undeclared tables are
- * ignored. No foreign key may refer to a `dropped` table.
+ * ignored. No foreign key may refer to a table in `dropped`, which the migration drops.
  */
 export function compareTables(
   declared: readonly DeclaredTable[],

@@ -17,7 +17,7 @@ export type Difference =
   }
   & DifferenceKind;
 
-/** A difference. `declared` is the declared value, and `existing` that of the database. */
+/** A difference, with the `declared` value and the `existing` value in the database. */
 export type DifferenceKind =
   | { readonly kind: "missing-table"; readonly declared: TableShape }
   | { readonly kind: "renamed-table"; readonly existing: string }
@@ -39,12 +39,12 @@ export type DifferenceKind =
   | { readonly kind: "missing-index"; readonly declared: IndexShape }
   | { readonly kind: "superfluous-index"; readonly existing: IndexShape };
 
-/** Has a member for each kind, so that a check of the kind narrows the types of the values. */
+/** Creates one type for each kind of difference, so that checking `kind` narrows the values. */
 type Changed<Kind extends string, Value> = Kind extends string
   ? { readonly kind: Kind; readonly declared: Value; readonly existing: Value }
   : never;
 
-/** Describes a difference: `notes.size is bigint, and declared as text`. */
+/** Describes a difference in words: `notes.size is bigint, and declared as text`. */
 export function describeDifference(difference: Difference): string {
   const { table, column } = difference;
   const place = column === null ? table : `${table}.${column}`;
@@ -128,7 +128,7 @@ function describeConstraint(difference: ConstraintDifference, table: string): st
   }
 }
 
-/** Returns true if each new row needs a value for a column, even if it is undeclared. */
+/** Returns true if an INSERT must contain a value for the column, because it has no default. */
 export function mustFill({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
   return notNull && given === null && generated === null && !countsUp;
 }

@@ -1,12 +1,12 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 
-/** Creates the function that returns the new name of a renamed part, and other names unchanged. */
+/** Returns a function that replaces the old name of a renamed part, and no other name. */
 export function createRenamer(renamed: ReadonlyMap<string, string>): (name: string) => string {
   const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
 
-/** Returns SQL with the new names. String literals do not change. */
+/** Returns SQL in which renamed parts have their new names. String literals stay the same. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
   const now = createRenamer(renamed);

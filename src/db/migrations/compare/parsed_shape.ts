@@ -19,7 +19,7 @@ export interface TableStatements {
   readonly name: string;
   readonly createTable: string;
   readonly createIndexes: readonly string[];
-  /** Returns the primary key of a table, for foreign keys without target columns. */
+  /** Returns the primary key of a table, to which a foreign key without target columns refers. */
   readonly keyOf?: (table: string) => readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function parsedShape(facts: TableStatements): TableShape {
     const { column, constraints: own } = definition;
     const isKey = key.length === 1 && isSameName(key[0] ?? "", column.name);
     const values = enums.get(column.name.toLowerCase());
-    // A primary key that is the row id is never NULL.
+    // A primary key that is SQLite's row id is never NULL.
     const isRowId = isKey && /^integer$/i.test(column.type);
     return [{
       name: column.name,
@@ -71,7 +71,7 @@ export function parsedShape(facts: TableStatements): TableShape {
   };
 }
 
-/** Returns true if an index is unique over whole columns, like a UNIQUE constraint. */
+/** Returns true if an index makes whole columns unique for all rows, like a UNIQUE constraint. */
 export function isWholeUnique({ unique, where, isPlain, isValid }: IndexShape): boolean {
   return unique && where === null && isPlain && isValid;
 }

@@ -1,6 +1,6 @@
 import { isSameName } from "../../../sql/fragment.ts";
 
-/** The shape of a declared or an existing table. Both have the same form. */
+/** The shape (columns, keys, constraints and indexes) of a declared or of an existing table. */
 export interface TableShape {
   readonly schema: string | null;
   readonly name: string;
@@ -14,7 +14,7 @@ export interface TableShape {
   readonly checks: readonly CheckShape[];
   readonly foreignKeys: readonly ForeignKeyShape[];
   readonly indexes: readonly IndexShape[];
-  /** The CREATE TABLE statement of a declared table or of SQLite, or null. */
+  /** The CREATE TABLE statement of a declared table or of a SQLite table. Null on Postgres. */
   readonly sql: string | null;
 }
 
@@ -24,15 +24,13 @@ export interface ColumnShape {
   readonly type: string;
   /** The collation, or null for the default collation of the type. */
   readonly collation: string | null;
-  /** True if the column is declared NOT NULL. In SQLite, key columns may lack NOT NULL. */
+  /** True if the column is declared NOT NULL. In SQLite, a key column can lack NOT NULL. */
   readonly notNull: boolean;
-  /** The expression of the DEFAULT clause. */
   readonly default: string | null;
-  /** The expression of a generated column. */
   readonly generated: string | null;
   /** True if the database generates the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /** The strings that a check allows, and the name of the check or null. */
+  /** The strings that an enum column's CHECK allows, and the name of the CHECK or null. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
@@ -44,7 +42,7 @@ export interface UniqueShape {
   readonly index: string | null;
 }
 
-/** A check in the shape of a table, except for a check of a list of allowed strings. */
+/** A CHECK in the shape of a table, except the CHECK of an enum column. */
 export interface CheckShape {
   readonly name: string | null;
   readonly sql: string;
@@ -61,7 +59,7 @@ export interface ForeignKeyShape {
   readonly onUpdate: string | null;
 }
 
-/** An index in the shape of a table, except for a unique index of whole columns. */
+/** An index in the shape of a table, except a unique index of whole columns. */
 export interface IndexShape {
   readonly name: string;
   /** The indexed columns or expressions. */
@@ -69,7 +67,7 @@ export interface IndexShape {
   readonly unique: boolean;
   /** The condition of a partial index, or null for any other index. */
   readonly where: string | null;
-  /** True if a declaration can have such an index: columns only, and the default kind of index. */
+  /** True if a declaration can express the index: only columns, and the default kind of index. */
   readonly isPlain: boolean;
   /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres: the index enforces nothing. */
   readonly isValid: boolean;
@@ -82,10 +80,10 @@ export interface TableName {
   readonly name: string;
 }
 
-/** The existing relations with given names. */
+/** The existing tables that have the requested names, and other relations with these names. */
 export interface ExistingShapes {
   readonly tables: readonly TableShape[];
-  /** Views and other relations that are no tables. A migration never compares or changes them. */
+  /** Views and other relations that are not tables. A migration never compares or changes them. */
   readonly others: readonly TableName[];
 }
 
@@ -97,7 +95,7 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
 }
 
-/** Returns true if two names are equal. Only Postgres, which has no `sql`, distinguishes case. */
+/** Returns true if two names are equal. Case matters only on Postgres, which has no `sql`. */
 export function isNamedAlike(
   { sql }: { readonly sql?: string | null },
   left: string,

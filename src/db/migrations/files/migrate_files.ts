@@ -20,13 +20,13 @@ export interface FilesRun {
 export interface PendingFiles {
   /** The files that were not applied yet, in their order. */
   readonly pending: readonly MigrationFile[];
-  /** The names of applied files that the folder does not contain. */
+  /** The names of applied files that are not in the folder. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Returns the files to apply. Throws an Error for a file that has changed since it was applied, and
- * for a file that precedes an applied one.
+ * Returns the files to apply. Throws an Error for a file that was changed after it was applied, and
+ * for a new file whose number is lower than that of an applied one.
  */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
   const files = await readMigrationFiles(folder, driver.dialect);
@@ -34,8 +34,8 @@ export async function pendingFiles({ driver, folder }: FilesRun): Promise<Pendin
 }
 
 /**
- * Applies a folder's files in their order, each in a separate transaction, and returns their names.
- * Processes that start together apply each file once. `before` is called before each file runs.
+ * Applies a folder's files in order, each in its own transaction, and returns their names. Each
+ * file is applied once, even if several processes start together. `before` is called before each.
  */
 export async function migrateFiles(
   run: FilesRun,

@@ -8,7 +8,7 @@ import {
   splitStatements,
 } from "../../../sql/statements/split_statements.ts";
 
-/** A file of SQL that is run once. The number at the beginning of its name determines the order. */
+/** An SQL file that is run once. The number at the start of its name determines the order. */
 export interface MigrationFile {
   /** The name, such as `0001_notes.sql`. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface MigrationFile {
   /** The whole SQL, with `\n` as the line end. */
   readonly sql: string;
   readonly statements: readonly string[];
-  /** True if the file first turns foreign keys off, in order to rebuild a table of SQLite. */
+  /** True if the file begins by turning SQLite's foreign keys off, in order to rebuild a table. */
   readonly withoutKeys: boolean;
 }
 
@@ -67,7 +67,7 @@ function parseFile(
   if (digits === undefined) {
     throw new Error(`Cannot migrate: ${name} has no name like 0001_notes.sql`);
   }
-  // A checkout on another system may have other line ends.
+  // A checkout on another operating system has other line ends, but needs an equal checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const all = statementsOf(name, sql, syntax);
   const boundary = all.find(isTransactionBoundary);

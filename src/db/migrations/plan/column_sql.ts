@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
-/** Returns a column of Postgres for ADD COLUMN. Constraints other than NOT NULL are added later. */
+/** Returns a column of Postgres for ADD COLUMN. Constraints except NOT NULL are added later. */
 export function postgresColumn(column: ColumnShape): string {
   const { name, type, collation, notNull, default: given, generated, countsUp } = column;
   return [
@@ -16,12 +16,12 @@ export function postgresColumn(column: ColumnShape): string {
   ].join(" ");
 }
 
-/** Returns the check of a column whose strings are members of a list. */
+/** Returns the CHECK condition of an enum column: its strings are members of a list. */
 export function membersCheck(column: string, members: readonly string[]): string {
   return `${quoteIdentifier(column)} IN (${members.map(quoteText).join(", ")})`;
 }
 
-/** Returns the clause after REFERENCES. */
+/** Returns a foreign key's SQL after REFERENCES: the table, the columns and the actions. */
 export function referencesSql({ schema, table, references, ...key }: ForeignKeyShape): string {
   const name = [...(schema === null ? [] : [schema]), table].map(quoteIdentifier).join(".");
   const actions = foreignKeyActionsSql({ schema, table, references, ...key });

@@ -23,7 +23,7 @@ export async function droppedTables(
   return (await shapes(connection, names)).tables;
 }
 
-/** Returns a notice for each name in `allowDrop` without a table, such as a misspelled name. */
+/** Returns a notice for each name in `allowDrop` that is no existing table, such as a typo. */
 export function unknownNames(
   { allowDrop }: MigrationRights,
   tables: readonly TableInfo[],
@@ -34,7 +34,7 @@ export function unknownNames(
     .map((name) => `there is no table ${name} to drop`);
 }
 
-/** Returns the steps that drop tables, which is one step if the engine drops them together. */
+/** Returns the steps that drop tables. If the engine can drop several together, it is one step. */
 export function dropSteps(
   { dropsTogether }: PlanningEngine,
   tables: readonly TableShape[],
@@ -47,7 +47,7 @@ export function dropSteps(
   });
 }
 
-/** Returns the foreign keys that prevent a drop. Their tables are neither declared nor dropped. */
+/** Returns the foreign keys that prevent a drop: their tables are neither declared nor dropped. */
 export async function referrers(
   connection: Connection,
   { references: { from, to, rows } }: PlanningEngine,

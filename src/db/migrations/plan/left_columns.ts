@@ -4,7 +4,7 @@ import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
 /**
  * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column may
- * be the former name of a missing column, the user decides, because a drop would lose the values.
+ * be a missing column under its former name, the user must decide, because a drop loses values.
  */
 export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);

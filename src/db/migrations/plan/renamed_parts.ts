@@ -14,8 +14,8 @@ export interface RenamedPart {
 }
 
 /**
- * Returns the indexes and constraints that need a new name. Their names may contain the old name of
- * a table or column, or another index may take their name.
+ * Returns the indexes and constraints that need a new name, because their names contain the old
+ * name of a table or column, or because another index takes their name.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;

@@ -4,8 +4,8 @@ import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
 /**
- * Adds an obstacle with a remedy for each change that the rows of a table prevent. `existing` are
- * the declared tables that exist.
+ * Refuses each change that the table's rows prevent, with a remedy. `existing` are the declared
+ * tables that exist.
  */
 export async function addRowObstacles(
   table: TableMigration,
@@ -113,7 +113,7 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // These tests read only the existing values. A new value is tested when the constraint is added.
+  // These queries test the existing values. The database tests converted ones when it adds checks.
   const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0 ||
     table.of("missing-column").some(({ declared }) => declared.generated !== null);
   for (const { declared: { sql } } of isRetyped ? [] : table.of("missing-check")) {
@@ -129,7 +129,7 @@ async function guardConstraints(
   }
 }
 
-/** Returns a condition for rows that refer to no row: all rows if the target is missing. */
+/** Returns a condition for rows whose reference has no target. A missing table has no rows. */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
   const target = existing.find(({ schema, name }) =>
@@ -137,7 +137,7 @@ function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string
   );
   if (target === undefined) return present;
   const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
-  // If a referenced column is renamed too, the database tests the values when it adds the key.
+  // If a referenced column is renamed too, the database checks the values when it adds the key.
   if (!key.references.every(has)) return "1 = 0";
   const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
   return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;

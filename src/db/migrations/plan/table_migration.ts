@@ -7,7 +7,7 @@ import type { Difference } from "../compare/difference.ts";
 import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
-/** The changes of one existing table, and the inputs of its plan. */
+/** The planned changes of one existing table, and the inputs of the plan. */
 export class TableMigration {
   /** The declared table and the existing one, which may have another name. */
   readonly pair: PairedTable;
@@ -26,7 +26,7 @@ export class TableMigration {
     this.#context = context;
   }
 
-  /** The name of the table in paths and for `allowDrop`. */
+  /** The name of the table in paths and in `allowDrop`. */
   get label(): string {
     return this.pair.table.label;
   }
@@ -42,12 +42,12 @@ export class TableMigration {
     );
   }
 
-  /** Returns true if `allowDrop` names this part of the table. */
+  /** Returns true if `allowDrop` contains this part of the table. */
   mayLose(name: string): boolean {
     return includesName(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
 
-  /** Returns true if `keep` names an undeclared column. */
+  /** Returns true if `keep` contains this undeclared column. */
   isKept(name: string): boolean {
     return includesName(this.#context.rights.keep, `${this.label}.${name}`);
   }
@@ -60,7 +60,7 @@ export class TableMigration {
     this.#context.questions.push(question);
   }
 
-  /** The renamed columns of which the table has both the old and the new column. */
+  /** The renames that cannot be made, because the table has both the old and the new column. */
   get conflictingRenames(): readonly PossibleRename[] {
     const { table, shape, existing } = this.pair;
     const has = (name: string) => existing.columns.some((one) => one.name === name);
@@ -72,7 +72,7 @@ export class TableMigration {
     });
   }
 
-  /** Returns true if a new column may be a renamed column that is not declared any more. */
+  /** Returns true if a new column can be the new name of a column that is not declared any more. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
   }
@@ -81,7 +81,7 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Returns true if a row of the existing table meets a condition on the new names. */
+  /** Returns true if an existing row meets a condition, which uses the new names. */
   async hasRowWith(condition: string): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;
@@ -89,7 +89,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Returns true if two rows that meet `where` have equal values, and no NULL, in all columns. */
+  /** Returns true if two rows that meet `where` have equal non-NULL values in all these columns. */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
@@ -98,7 +98,7 @@ export class TableMigration {
     return await this.hasRowWith(`${present} GROUP BY ${names.join(", ")} HAVING count(*) > 1`);
   }
 
-  /** Returns a subquery of the existing rows under the new names, with defaults in new columns. */
+  /** Returns a subquery of the existing rows with the new names, and defaults in new columns. */
   #rows(): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {
@@ -155,7 +155,7 @@ export function missingIndexNames(table: TableMigration): ReadonlySet<string | n
   );
 }
 
-/** Returns the indexes that may be dropped, and the indexes whose name another index takes. */
+/** Returns the indexes that `allowDrop` contains, and those whose names other indexes take. */
 export function indexesToDrop(table: TableMigration): readonly string[] {
   const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
@@ -184,7 +184,7 @@ export function addIndexSteps(table: TableMigration): readonly MigrationStep[] {
   );
 }
 
-/** Returns tables in an order in which each new name is free when it is needed. */
+/** Returns tables in an order of renames in which each new name is already free. */
 export function inRenameOrder(tables: readonly TableMigration[]): readonly TableMigration[] {
   const ordered = new Set<TableMigration>();
   const visit = (table: TableMigration, above: readonly TableMigration[]) => {
