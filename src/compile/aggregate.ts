@@ -9,9 +9,9 @@ import { compileFilter, withCheckBefore } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
- * that `having` and `order` use, so both are compiled like any other filter and order. Each result
- * row contains the keys, then the metrics. `check` is SQL that can stop a long statement, for
- * engines that cannot stop it otherwise.
+ * that `having` and `order` use, so both are compiled like any filter and order. A result row
+ * contains the keys, then the metrics. `check` is SQL that can stop a long statement, if the engine
+ * cannot stop statements itself.
  */
 export function compileAggregate(
   plan: AggregatePlan,
@@ -44,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the time check that runs after the sort by groups. The check in WHERE runs before. */
+/** Returns the time check that runs for each group, after the sort. WHERE has a check before it. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
@@ -72,7 +72,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** Returns a dialect for filters on exact metrics, which are compared in the engine's form. */
+/** Returns a dialect that binds the values of filters on exact metrics in the engine's form. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

@@ -3,8 +3,8 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 
 /**
- * Returns true if `compareKeys` orders the keys of a table as the database does. False for strings
- * of existing tables (their collation may differ), kinds without an order, and nullable keys.
+ * Returns true if `compareKeys` orders the keys of a table as the database does. Returns false for
+ * strings of existing tables (their collation can differ), unordered kinds, and nullable keys.
  */
 export function hasComparableKey(table: TableInfo, dialect: Dialect): boolean {
   return table.primaryKey.every((column) =>

@@ -37,7 +37,7 @@ import {
 } from "./where.ts";
 import { compileSearchRows } from "./search_rows.ts";
 
-/** A compiled statement with its plan, from which a driver can record the changed rows. */
+/** A compiled statement with its plan, from which a driver can derive the change of the rows. */
 export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }
@@ -46,8 +46,8 @@ export type CompilePlan = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the
- * check of each table. Writes to the tables in `conflicting` fail if they violate a constraint,
- * whatever the tables' definitions say: see {@link conflictTables}.
+ * scan check of each table. A write to a table in `conflicting` fails if it violates a constraint,
+ * even if the table's definition says REPLACE or IGNORE: see {@link conflictTables}.
  */
 export function createCompiler(
   dialect: Dialect,
@@ -94,7 +94,7 @@ export function createCompiler(
 
   const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
 
-  /** Caches the SQL of an INSERT of several complete rows, because long SQL is slow to build. */
+  /** Caches the SQL of an INSERT of several complete rows, because it is long and slow to build. */
   function compileManyRows(plan: InsertPlan): Statement {
     const values = valuesOfAll(plan, dialect);
     if (values === null) return compile(plan);
@@ -102,7 +102,7 @@ export function createCompiler(
     if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
     const key = `${plan.rows.length} ${plan.returning.length}`;
     const text = texts.get(key) ?? compile(plan).text;
-    // The cache has a limit, because clients determine how many rows a batch has.
+    // The cache is bounded, because each number of rows in a batch needs its own SQL.
     if (texts.size < maxTextsOfColumns) texts.set(key, text);
     return { text, values };
   }
@@ -123,7 +123,7 @@ export function createCompiler(
 
 const maxTextsOfColumns = 4;
 
-/** Returns all values in order, or null if a row omits a value or the database generates one. */
+/** Returns the values of all rows in order, or null if a row leaves a value to the database. */
 function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
   const values: SqlValue[] = [];
   for (const row of rows) {
@@ -146,7 +146,7 @@ function readsByKey(plan: Plan): plan is ReadPlan {
   return plan.kind === "read" && plan.where.kind === "compare" && readsOneRow(plan);
 }
 
-/** Returns true if a plan reads at most one row, by its key and further terms. */
+/** Returns true if a plan reads at most one row, by its key and possibly other conditions. */
 function readsOneRow(plan: Plan): boolean {
   return plan.kind === "read" && plan.order.length === 0 && plan.after === null &&
     plan.limit === null && plan.lock === undefined && isOneRow(plan.where, plan.table);
@@ -186,7 +186,7 @@ function compileCount(plan: CountPlan, context: ReadContext): Fragment {
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
 
-/** Compiles the condition of a count or a write, with the check that can stop a long statement. */
+/** Compiles the WHERE condition of a count or a write, with a check that can stop a long scan. */
 function compileChecked(
   { where, table }: CountPlan | UpdatePlan | DeletePlan,
   { dialect, checkOf }: ReadContext,
@@ -209,8 +209,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns the ABORT clause for tables that need it. Returns no clause for other tables, because
- * SQLite would also apply it to their triggers, and override an `INSERT OR IGNORE`.
+ * Returns OR ABORT for tables with a conflict resolution of their own. Other tables do not get it,
+ * because SQLite would also apply it to their triggers, where it overrides `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");

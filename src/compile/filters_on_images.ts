@@ -12,7 +12,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileFilterOnRows } from "./where.ts";
 
-/** The input of a statement that evaluates filters on row images, whose rows might not exist. */
+/** The input of a statement that evaluates filters on row images, which can be in no table. */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -22,8 +22,8 @@ export interface FiltersOnImages {
 }
 
 /**
- * Compiles the statement that evaluates filters on row images. For each image, it returns its
- * number, from 1, and a boolean for each filter. The conditions are the same as in a list request.
+ * Compiles the statement that evaluates filters on row images. Its result has a row for each image:
+ * the image's number, from 1, and a boolean for each filter. The conditions are those of a list.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;
@@ -42,7 +42,7 @@ export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dia
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-/** Returns a prefix that no column name of the table begins with, ignoring case as SQLite does. */
+/** Returns a prefix that no column name of the table has. SQLite ignores case in names. */
 function unusedPrefix(table: TableInfo): string {
   const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
   let prefix = "_ordinal";

@@ -5,7 +5,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
 import { compileFilter, compileFilterOnRows } from "./where.ts";
 
-/** The input of a statement that evaluates filters on the current rows with the given keys. */
+/** The input of a statement that evaluates filters on the table's rows with the given keys. */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -14,8 +14,9 @@ export interface FiltersOnRows {
 }
 
 /**
- * Compiles the statement that evaluates filters on rows of a table. For each existing row, it
- * returns the columns and a boolean for each filter. Related rows come from the same snapshot.
+ * Compiles the statement that evaluates filters on rows of a table. For each key whose row exists,
+ * its result has the columns and a boolean for each filter. Related rows are from the same
+ * snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

@@ -4,8 +4,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows at or after a position in an order. NULLs come last. Returns
- * null if all rows meet the condition.
+ * Compiles the condition for the rows from a position of an order on. NULLs come last. Returns null
+ * if all rows meet the condition.
  */
 export function compileAtOrAfterPosition(
   order: readonly OrderKey[],
@@ -17,7 +17,7 @@ export function compileAtOrAfterPosition(
   if (first === undefined || values.length === 0) return null;
   const reached = compileFrom(order, values, dialect, 0);
   if (values.length === 1 || value === null) return reached;
-  // The second condition implies the first, but an index supports only the first condition.
+  // `reached` implies the first condition, but only the first lets the database use an index.
   return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
 }
 
@@ -54,8 +54,8 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
 }
 
 /**
- * Compiles the last columns of an order, for rows that may be equal in all keys. With these
- * columns, the order is the same on each page, except for indistinguishable rows.
+ * Compiles the last columns of an order, for rows that are equal in all keys. With these columns,
+ * the order is the same for each page, except that identical rows can change places.
  */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,

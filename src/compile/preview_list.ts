@@ -2,18 +2,18 @@ import type { PreviewSettings, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
-/** The options of the select list of a read that cuts long values. */
+/** The input for the select list of a read that truncates long values. */
 export interface PreviewSelectListOptions {
   readonly preview: PreviewSettings;
-  /** Returns a SELECT of the given columns for the rows of the page, in order. */
+  /** Returns a SELECT of columns for the same page of rows, in order. */
   readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;
 }
 
 /**
- * Compiles the select list of a read that cuts long values. It contains the columns, then the uncut
- * values of the row after which the next page begins. One statement reads both, because the row may
- * change between two statements.
+ * Compiles the select list of a read that truncates long values. It contains the columns, then the
+ * whole values of the sort keys in the page's last row, after which the next page begins. One
+ * statement reads both, because the row could change between two statements.
  */
 export function compilePreviewSelectList(
   { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,

@@ -28,7 +28,7 @@ import { compileFilter, mayScan } from "./where.ts";
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
   readonly dialect: Dialect;
-  /** Returns SQL that can stop a scan, or null if the engine can interrupt statements itself. */
+  /** Returns SQL that can stop a scan, or null if the engine can interrupt statements anyway. */
   checkOf(table: TableInfo): Fragment | null;
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
@@ -44,7 +44,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns the ranges of a plan: one range if the plan skips rows, has no limit, or locks rows. */
+/** Returns one range if rows are locked or counted from an offset, or if there is no limit. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
   if (from !== undefined) {
@@ -65,7 +65,7 @@ function excludesNull(where: Filter, column: ColumnInfo): boolean {
     comparisonsWithValues.has(where.operator);
 }
 
-/** Operators that are never true for NULL. */
+/** Operators whose result is never true for NULL. */
 const comparisonsWithValues: ReadonlySet<Operator> = new Set([
   equalOperator,
   greaterOperator,
@@ -88,7 +88,7 @@ function compileRanges(
   const [range, ...others] = ranges;
   if (range === undefined) throw new Error("Cannot read rows: their order has no range");
   if (others.length === 0) return compileRange(plan, range, columns, context);
-  // The ranges are in order. A database starts a range only if previous ranges had too few rows.
+  // The ranges are in order. The database scans a range only if previous ranges had too few rows.
   const selects = ranges.map((one, index) => {
     const rows = sql`${compileRange(plan, one, columns, context)}${limitOfRange(plan)}`;
     return sql`SELECT * FROM (${rows}) AS ${identifier(`_range${index}`)}`;
@@ -117,14 +117,14 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}`;
 }
 
-/** Returns the LIMIT clause with numbers as text, because SQLite takes 8 µs longer to bind them. */
+/** Returns LIMIT with its numbers as text, because binding them costs 8 µs in SQLite. */
 function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   const skipped = offset + (from?.skip ?? 0);
   const skip = skipped === 0 ? "" : ` OFFSET ${skipped}`;
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Returns the limit of one range. Rows are skipped only after the ranges are combined. */
+/** Returns LIMIT for one range. The OFFSET is applied only after the ranges are combined. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
@@ -142,7 +142,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
   return join(keys, ", ");
 }
 
-/** Adjacent rows of an order. All of them precede or follow the rows of any other range. */
+/** A range of adjacent rows in an order. Every other range is entirely before or after it. */
 export interface OrderedRange {
   /** The condition that selects the rows of the range, or null for all rows. */
   readonly condition: Fragment | null;
@@ -153,7 +153,7 @@ export interface OrderedRange {
 /**
  * Divides the rows of an order, or the rows after a position, into ordered ranges. The first range
  * has the position's value in the first key. The next range has later values, and the last one has
- * NULL. An index can find and scan one range, but not two ranges in one condition.
+ * NULL. A database can find and scan one range by an index, but not two in one condition.
  */
 export function orderedRanges(
   order: readonly OrderKey[],
@@ -217,7 +217,7 @@ function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }
 
-/** Compiles a comparison of whole rows, for which the engine scans an index over all keys. */
+/** Compiles one comparison of several columns, which an index on all of them supports. */
 function compileRowSeek(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
@@ -232,8 +232,8 @@ function compileRowSeek(
 }
 
 /**
- * Compiles the condition for the rows after a position of an order. It compares key by key, and
- * never compares with NULL. `values` are stored values as the driver read them.
+ * Compiles the condition for the rows after a position of an order, key by key, without comparing
+ * with NULL. `values` are stored values as the driver read them.
  */
 export function compileAfterPosition(
   order: readonly OrderKey[],
@@ -264,7 +264,7 @@ function compileAfter(
   const value = values[index] ?? null;
   const operand = dialect.ordered(key.column);
   const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL sorts last, so after a NULL only rows with NULL follow.
+  // NULL sorts last, so after a NULL only other rows with NULL can follow.
   if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
   const bound = dialect.boundStored(value, key.column);
   const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;

@@ -10,8 +10,8 @@ const total = identifier("_total");
 
 /**
  * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
- * counts all matches in one pass. The outer statement reads the rows of the page. The matches are
- * first in a CROSS JOIN, because SQLite keeps its order and cannot estimate the number of matches.
+ * counts all matches in one pass. The outer statement reads the rows of the page. The CROSS JOIN
+ * begins with the matches, whose number SQLite cannot estimate, and keeps this order.
  */
 export function compileSearchRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,

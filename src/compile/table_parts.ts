@@ -21,12 +21,12 @@ import { sqlLiteral } from "../sql/create_table.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compileFilter } from "./where.ts";
 
-/** A condition in a table declaration: a filter, or SQL of the database. */
+/** A condition in a table declaration: a filter, or a string of the database's SQL. */
 export type TableCondition = Filter | string;
 
 /** An index or a unique set of columns, in the declaration of a table. */
 export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
-  /** Sets the name in the database. The default contains the names of the table and columns. */
+  /** Sets the name in the database. By default, it contains the names of the table and columns. */
   as(name: string): IndexPart;
   /** Limits the index or unique set to rows that match the condition. */
   where(condition: TableCondition): IndexPart;
@@ -34,7 +34,7 @@ export interface IndexPart extends Extract<TablePart, { readonly kind: "index" |
 
 /** A check in the declaration of a table. */
 export interface CheckPart extends Extract<TablePart, { readonly kind: "check" }> {
-  /** Sets the name in the database. By default, the name depends on the condition. */
+  /** Sets the name in the database. By default, it contains a hash of the condition. */
   as(name: string): CheckPart;
 }
 
@@ -51,7 +51,7 @@ export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
 /**
  * Declares a condition that every row must meet, in the third argument of `table()`. It is SQL of
  * the database, or a filter of comparisons with values, which works on every engine. As in SQL, a
- * row passes if a NULL makes the condition unknown.
+ * row also passes if the condition is unknown because of a NULL.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);
@@ -120,7 +120,7 @@ function sqlCondition(condition: TableCondition): SqlCondition {
   return condition;
 }
 
-/** Writes a filter as SQL without bound parameters, because a table definition cannot have any. */
+/** Converts a filter to SQL without bound parameters, which a table definition cannot have. */
 class WrittenFilter implements ConditionWriter {
   readonly #filter: Filter;
 
@@ -130,7 +130,7 @@ class WrittenFilter implements ConditionWriter {
 
   write(dialect: Dialect): string {
     const { texts, values } = compileFilter(this.#filter, dialect);
-    // The SQLite dialect may write `+` before a bound value. A definition does not need it.
+    // The SQLite dialect can put `+` before a bound value, which a definition does not need.
     const plain = texts.map((text) => text.replace(/\+$/, ""));
     return plain.reduce((text, after, index) =>
       `${text}${sqlLiteral(values[index - 1] ?? null, dialect)}${after}`
@@ -138,7 +138,7 @@ class WrittenFilter implements ConditionWriter {
   }
 }
 
-/** Throws for conditions that the database cannot check when other programs write rows. */
+/** Throws for a condition that a CHECK cannot evaluate, so that other programs could violate it. */
 function requirePlain(filter: Filter): void {
   switch (filter.kind) {
     case "and":

@@ -15,14 +15,14 @@ import { equalOperator, inOperator } from "../filter/operators/value_operators.t
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
+/** Compiles a filter to an SQL condition. AND and OR have parentheses, so others can be added. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
 /**
- * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on `count` rows.
- * For few rows, reading a whole related table first is slower.
+ * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on only `count`
+ * rows. If they are few, reading a whole related table first would be slower.
  */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
@@ -35,7 +35,7 @@ interface Context {
   readonly isForFewRows: boolean;
 }
 
-/** Compiles a filter. Within `depth` relations, the current row has the alias `_r1`, `_r2`, …. */
+/** Compiles a filter. After `depth` relations, the current row has the alias `_r1`, `_r2`, …. */
 function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
@@ -65,8 +65,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Returns true if the condition of a filter is never unknown. Postgres makes an anti-join only of
- * NOT EXISTS. A list of keys is unknown if it contains NULL.
+ * Returns true if the condition is never unknown (NULL). Then NOT EXISTS can negate it, of which
+ * Postgres makes an anti-join. IN with a list of keys is unknown if the list contains NULL.
  */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
@@ -75,18 +75,18 @@ function isNeverUnknown(filter: Filter, context: Context): boolean {
     : directTerms(filter).every((term) => isNeverUnknown(term, context));
 }
 
-/** Returns true if the keys of the matching rows are found once, as a list. */
+/** Returns true if the keys of all matching related rows are found first, as a list for IN. */
 function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolean {
   return once === true && !isForFewRows && !dialect.plansSemiJoins;
 }
 
 /**
- * Compiles each step of a relation to a subquery. Column names without a table mean the innermost
- * row, so the comparisons in the filter need no prefix.
+ * Compiles each step of a relation to a subquery. A column name without a table means the innermost
+ * row, so the comparisons of the filter need no prefix.
  *
- * EXISTS finds the rows of a step by the previous row. If that would find the same rows repeatedly,
- * as in `author.posts.title` for each post of one author, the keys of the matching rows are a list
- * that is independent of the row. The database computes the list once.
+ * EXISTS finds a step's rows from the previous row. For `author.posts.title`, that would find the
+ * same rows for each post of an author. In such a case, IN has a list of the matching rows' keys,
+ * which does not depend on the row, and which the database computes once.
  */
 function compileRelated(
   related: Related,
@@ -114,7 +114,7 @@ function compileRelated(
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
-    // SQLite may turn the subquery into a join. A check on this column stays in the inner loop.
+    // If SQLite makes a join of the subquery, a check on this column stays in the inner loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -139,7 +139,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 
 /**
  * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
- * statements. The check is much cheaper with an integer key. The name of the key is not qualified.
+ * statements. It is much cheaper with an integer key. The key's name is unqualified.
  */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
@@ -153,7 +153,7 @@ export function withCheckBefore(check: Fragment | null, condition: Fragment): Fr
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
-/** Returns true if a plan may read more rows than it returns, unlike a read by key. */
+/** Returns true if a plan can examine more rows than it returns, unlike a read by key. */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
   if (where.kind !== "all") return !selectsByPrimaryKey(where, table);
   const { primaryKey } = table;
@@ -163,7 +163,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Returns true if a filter selects at most one row, by its primary key and further terms. */
+/** Returns true if a filter selects at most one row, by its primary key and possibly more terms. */
 export function isOneRow(filter: Filter, { primaryKey, distinct }: TableInfo): boolean {
   const terms = filter.kind === "and" ? filter.terms : [filter];
   return distinct && primaryKey.every((column) => terms.some((term) => isEqualTo(term, column)));

@@ -9,22 +9,22 @@ import {
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * The keys and metrics of an aggregate over a table. Each of them is a column of a virtual table, so
- * `having` and `orderBy` are parsed like the filter and order of any table.
+ * The keys and metrics of an aggregate over a table, as columns of a virtual table. `having` and
+ * `orderBy` are therefore parsed like the filter and order of any table.
  */
 export interface AggregateColumns {
-  /** The virtual table. If a column and a metric have the same name, the name means the metric. */
+  /** The virtual table. A name that a column and a metric share means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
-  /** The keys by which rows are grouped, by column name. */
+  /** The keys by which rows can be grouped, by column name. */
   readonly keys: ReadonlyMap<string, GroupKey>;
   /** The metrics by name: `count`, `sum_x`, `avg_x`, `min_x` and `max_x` for a column `x`. */
   readonly metrics: ReadonlyMap<string, Metric>;
-  /** The metrics of columns, by kind of metric (such as `sum`), and then by column name. */
+  /** The metrics of columns, by function (such as `sum`), and then by column name. */
   readonly ofColumns: ReadonlyMap<ColumnMetric["name"], ReadonlyMap<string, ColumnMetric>>;
 }
 
-/** Creates the columns of an aggregate. Only `columns` may be keys or columns of metrics. */
+/** Creates the columns of an aggregate. Only `columns` can be keys, or be used in metrics. */
 export function createAggregateColumns(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
@@ -64,7 +64,7 @@ export function createAggregateColumns(
   };
 }
 
-/** Returns how many digits after the point the average of a decimal column has. */
+/** Returns the number of digits after the decimal point in the average of a decimal column. */
 export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }
@@ -100,7 +100,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** The database name ends in a number, because engines truncate long column names. */
+/** The database name is short, with a number at its end, because engines truncate long names. */
 function called(
   name: string,
   column: ColumnInfo,
@@ -109,5 +109,5 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** The attributes of a key or metric as a column, which no table declares. */
+/** The attributes of a key or a metric as a column that no table declares. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };

@@ -1,14 +1,14 @@
 /** A LIKE pattern that only searches for a literal string, as an operator and this string. */
 export interface PlainPattern {
-  /** The operator of `%text%`, `text%` or `%text`. */
+  /** The operator that is equivalent to `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
   /** The string without escapes. */
   readonly text: string;
 }
 
 /**
- * Parses a plain LIKE pattern. Returns null if the pattern has other wildcards, or no wildcard at
- * all. Searching a string is many times faster than trying a pattern at every position.
+ * Parses a LIKE pattern that only searches for a string. Returns null if it has other wildcards, or
+ * none. A search for a string is many times faster than a match of a pattern at every position.
  */
 export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];

@@ -1,7 +1,6 @@
 /**
- * Converts a plain decimal to a sortable string. The byte order of such strings is the order of the
- * numbers, and `1.5` and `1.50` have the same string. SQLite has no exact decimals, but can compare
- * and sort these strings.
+ * Converts a decimal to a string whose byte order is the order of the numbers. `1.5` and `1.50`
+ * become the same string. SQLite has no exact decimals, but can compare and sort these strings.
  *
  * The string has a digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, and the
  * digits. Digits of a negative number are complements to nine, followed by a `~`, so that a longer
@@ -20,7 +19,7 @@ export function toSortableDecimal(plain: string): string {
     : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
 }
 
-/** Returns the plain decimal of a sortable string, without trailing zeros. */
+/** Returns the decimal of a sortable string, without trailing zeros. */
 export function fromSortableDecimal(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");

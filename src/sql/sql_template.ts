@@ -1,6 +1,6 @@
 import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 
-/** Caches which strings were checked, because most fragments are created repeatedly. */
+/** Remembers which strings were checked, because most fragments are created repeatedly. */
 class ReadTexts {
   readonly #known = new WeakSet<readonly string[]>();
 
@@ -15,9 +15,11 @@ const read = new ReadTexts();
 
 /**
  * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound, as the driver accepts it. Custom operators consist of fragments. A whole
- * statement is a template of `db.sql`, which accepts tables, columns and filters, and also
- * fragments.
+ * other value is bound. It must be a value that the driver accepts. Custom operators consist of
+ * fragments. For a whole statement use `db.sql`, which also accepts tables, columns and filters.
+ *
+ * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
+ * number or another value: `$1` followed by `1` would be `$11`.
  *
  * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
  * number or another value: `$1` followed by `1` would be `$11`.
@@ -39,18 +41,18 @@ export function sqlTemplate(
   return fragment;
 }
 
-/** Returns true if a value between two strings would touch a word, a number or a quoted name. */
+/** Returns true if a value between the strings would touch a word, a number or a quoted name. */
 export function touchesToken(before: string, after: string): boolean {
   return /[\p{L}\p{N}_$"'`]$/u.test(before) || /^[\p{L}\p{N}_$"'`]/u.test(after);
 }
 
-/** Represents a value in the checked SQL. No SQL contains this character. */
+/** Represents a value in the SQL that is checked. SQL itself never contains this character. */
 const mark = "\0";
 
-/** At every position, one alternative matches. Each engine supports some of these quotes. */
+/** One alternative matches at every position. The quotes are those of all engines together. */
 const pattern = new RegExp(
   [
-    // Only in Postgres does a nested comment end with the outer end mark.
+    // Only Postgres supports nested comments. SQLite ends a comment at the first end mark.
     String.raw`(?<comment>--[^\n]*\n|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*')`,
     '(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)',

@@ -2,11 +2,11 @@
 export type SqlStrings = readonly string[];
 
 /**
- * A node in the tree of cached strings. The path to a node consists of the parts of a fragment. The
- * same parts in the same order have the same strings.
+ * A node in the tree of cached strings. Each step of the path to a node is one part of a fragment,
+ * so fragments with the same parts in the same order share the strings at one node.
  */
 export interface CacheNode {
-  /** The strings, or null until a fragment with exactly these parts occurs. */
+  /** The strings, or null while no fragment has had exactly these parts. */
   texts: SqlStrings | null;
   readonly after: Map<SqlStrings, CacheNode>;
 }
@@ -19,14 +19,14 @@ interface Places<Key> {
 /** Represents a value in the path to a node. */
 export const valueInPath: SqlStrings = Object.freeze([]);
 
-/** The maximum size of all strings, because clients determine the number of filter shapes. */
+/** The maximum total size of all strings. It is needed because clients can send any filter. */
 const maxCharacters = 4_000_000;
 const charactersOfPlace = 200;
 
 /**
- * A cache of the strings of SQL fragments, by their parts. A statement whose shape is cached is not
- * built again. Its text is the same string object, so finding the prepared statement requires no
- * new hash. The cache affects only speed.
+ * A cache of the strings of SQL fragments, by their parts. A statement whose parts are cached is
+ * not built again. Its text is then the same string object as before, so the driver finds its
+ * prepared statement without hashing the text again. The cache affects only speed.
  */
 export class StatementCache {
   readonly #words = new Map<string, SqlStrings>();
@@ -36,27 +36,27 @@ export class StatementCache {
   #statements = new WeakMap<object, WeakMap<SqlStrings, string>>();
   #characters = 0;
 
-  /** Returns the strings of a fragment that consists only of this text. */
+  /** Returns the strings of a fragment that consists only of this SQL. */
   word(text: string): SqlStrings {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
 
-  /** Returns the strings of a name. `quote` converts the name to SQL the first time. */
+  /** Returns the strings of a fragment that is a name. `quote` quotes the name the first time. */
   name(name: string, quote: (name: string) => string): SqlStrings {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
 
-  /** Returns the node before the first part of a template. */
+  /** Returns the node from which the parts of a template start. */
   template(strings: SqlStrings): CacheNode {
     return this.#placeAt(strings, this.#templates);
   }
 
-  /** Returns the node before the first fragment of a list whose separator is `separator`. */
+  /** Returns the node from which the fragments of a list with this separator start. */
   list(separator: string): CacheNode {
     return this.#placeAt(separator, this.#lists);
   }
 
-  /** Returns the node that one more part leads to. */
+  /** Returns the node that a next part leads to. */
   after(place: CacheNode, part: SqlStrings): CacheNode {
     return this.#placeAt(part, place.after);
   }
@@ -68,7 +68,7 @@ export class StatementCache {
     return texts;
   }
 
-  /** Returns the statement text for the strings of a fragment. `make` creates a missing text. */
+  /** Returns the text of a statement with these strings. `make` creates it if it is not cached. */
   statement(texts: SqlStrings, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());
@@ -93,7 +93,7 @@ export class StatementCache {
     return place;
   }
 
-  /** Clears the cache if it is too large. Strings in use are soon cached again. */
+  /** Clears the cache if it is too large. The strings in use are soon added again. */
   #count(more: number): void {
     this.#characters += more;
     if (this.#characters <= maxCharacters) return;

@@ -1,7 +1,7 @@
 /**
  * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, and
- * `\` makes the next character literal. It takes a few steps for each character, whatever the
- * pattern is. The parts between `%` are found one after the other, each at its first occurrence.
+ * `\` makes the next character literal. The parts between `%` are found one after the other, each
+ * at its first occurrence, in a few steps for each character, whatever the pattern is.
  */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);
@@ -40,7 +40,7 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Returns the end of the part at the start of the string, or -1 if the part does not match. */
+/** Returns the index after the part if the string starts with it, or -1. */
 function endOfPrefix(text: string, part: Part, from = 0): number {
   let at = from;
   for (const code of part) {
@@ -51,18 +51,18 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   return at;
 }
 
-/** Returns the start of the part at the end of the string, or -1 if the part does not match. */
+/** Returns the index of the part if the string ends with it, or -1. */
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {
-    // The second half of a surrogate pair follows its first half, because strings are well-formed.
+    // A low surrogate always has its high surrogate before it, because strings are well-formed.
     at -= (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
     if (at < 0) return -1;
   }
   return endOfPrefix(text, part, at) === text.length ? at : -1;
 }
 
-/** Returns the end of a part's first occurrence within bounds, or -1 without one. */
+/** Returns the index after a part's first occurrence between `from` and `to`, or -1 without one. */
 function endOfFirst(text: string, part: Part, from: number, to: number): number {
   if (part.length === 0) return from;
   if (part.includes(anyCharacter)) return endOfFirstPattern(text, part, from, to);
@@ -72,8 +72,8 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
 }
 
 /**
- * Returns the end of the first occurrence of a part with `_`, by the algorithm Shift-And. Bit n of
- * the state is set if the last characters match the first n + 1 characters of the part.
+ * Returns the index after the first occurrence of a part with `_`, by the algorithm Shift-And. Bit
+ * n of the state is set if the last n + 1 characters match the first n + 1 of the part.
  */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);
@@ -96,12 +96,12 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
   return -1;
 }
 
-/** The positions of each character in a part, as the bits of `words` integers. */
+/** The positions of each character in a part, as bits. A mask has `words` integers of 32 bits. */
 interface Masks {
   readonly words: number;
   /** The masks of the ASCII characters in their order, followed by those of other characters. */
   readonly masks: Int32Array;
-  /** The offset of the mask for characters that are not in the part. Only `_` matches them. */
+  /** The offset of the mask of characters that the part lacks. They match only where it has `_`. */
   readonly other: number;
   /** The offset of the mask of each character outside of ASCII. */
   readonly offsets: ReadonlyMap<number, number>;

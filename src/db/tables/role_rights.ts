@@ -32,9 +32,8 @@ export async function readPolicyBypasses(
 const roleRecheckMs = 60_000;
 
 /**
- * The last known limits of the roles in an app's databases. The database limits the role's own
- * statements. The service must limit its row images of changes, search results and table
- * statistics.
+ * The last known limits of the roles in an app's databases. The database limits statements of the
+ * role itself. The service must limit row images of changes, search results and table statistics.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;

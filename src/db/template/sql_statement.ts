@@ -14,7 +14,7 @@ export interface SqlResult<R> {
 
 /**
  * A statement of `db.sql`. It runs once, when it is awaited. If it is interpolated in another
- * template, it becomes a part of that template and does not run by itself.
+ * template, it becomes a part of that template and does not run separately.
  */
 export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   readonly #template: SqlTemplate;

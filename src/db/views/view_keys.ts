@@ -7,7 +7,7 @@ import type { SimpleView } from "./simple_view.ts";
 export type IsSameName = (left: string, right: string) => boolean;
 
 /**
- * Gives views keys. Assigns its table's key to each simple view whose columns include that key,
+ * Infers keys of views. Assigns its table's key to each simple view whose columns include that key,
  * because the view shows each row of the table at most once. Marks the view's columns that are
  * columns of the table as stored. A view can select from another view.
  */

@@ -1,9 +1,9 @@
 import { type SqlSyntax, unquoteIdentifier } from "./sql_syntax.ts";
 
 /**
- * Returns a form of an SQL expression for comparisons: without blanks, comments, outer parentheses,
- * the case of names, and additions of the engine's catalog, such as casts. Expressions with the
- * same form are equivalent. Expressions with different forms may be equivalent, too.
+ * Returns an SQL expression in a form for comparisons: without blanks, comments, outer parentheses,
+ * the case of names, and the catalog's additions such as casts. Expressions of equal form are
+ * equivalent. Those of different forms can be equivalent, too.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
@@ -26,7 +26,7 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
     });
 }
 
-/** The pattern of the tokens of an expression. Brackets are part of arrays, and are not quotes. */
+/** The pattern of an expression's tokens. Square brackets are array syntax, not quotes. */
 export const standardSqlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 

@@ -1,7 +1,7 @@
 import { quoteText } from "../fragment.ts";
 import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
 
-/** The parts of a unique index that are known only from its CREATE INDEX statement. */
+/** The parts of an index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
   /** The expressions between the parentheses of the index, without collations and directions. */
   readonly parts: readonly string[];
@@ -12,9 +12,9 @@ export interface ParsedIndex {
 }
 
 /**
- * Parses a CREATE INDEX statement, as SQLite stores it. In this statement, SQLite reads a word in
- * double quotes that is not a column as a string. In other statements such a word is an error, so
- * this function converts the word to a string.
+ * Parses a CREATE INDEX statement, as SQLite stores it. There, SQLite reads a word in double quotes
+ * that is not a column as a string. In other statements such a word is an error, so this function
+ * writes it as a string.
  */
 export function parseCreateIndex(
   statement: string,

@@ -1,6 +1,6 @@
 import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
 
-/** The parts of a CREATE TABLE statement, in the syntax that the service itself writes. */
+/** The parts of a CREATE TABLE statement of the service, or of one with similar syntax. */
 export interface ParsedTable {
   /** The columns and constraints between the parentheses, in their order. */
   readonly definitions: readonly ParsedDefinition[];
@@ -9,18 +9,18 @@ export interface ParsedTable {
 }
 
 export interface ParsedDefinition {
-  /** The text of the definition in the statement, without comments at its ends. */
+  /** The definition as written in the statement, without comments at its ends. */
   readonly text: string;
-  /** The name and the type of a column. Null for a constraint of the table. */
+  /** The name and the type of a column. Null for a table constraint. */
   readonly column: { readonly name: string; readonly type: string } | null;
-  /** The constraints of a column. For a constraint of the table, only this constraint. */
+  /** The constraints of a column. For a table constraint, only this constraint. */
   readonly constraints: readonly ParsedConstraint[];
 }
 
 export type ParsedConstraint =
   & {
     readonly name: string | null;
-    /** The text of the constraint in the statement, including its name. */
+    /** The constraint as written in the statement, with its name. */
     readonly text: string;
   }
   & (
@@ -39,7 +39,7 @@ export type ParsedConstraint =
 export interface ParsedForeignKeyTarget {
   /** The name of the referenced table, with its schema if the clause names one. */
   readonly table: readonly string[];
-  /** The referenced columns. Null if the clause omits them, which means the primary key. */
+  /** The referenced columns. Null if the clause omits them and so refers to the primary key. */
   readonly columns: readonly string[] | null;
   /** The ON DELETE action in lower case, or null if there is none. */
   readonly onDelete: string | null;
@@ -86,7 +86,7 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/** Parses the constraints of `column`, or of the table if `column` is null. */
+/** Parses the constraints of `column`, or a table constraint if `column` is null. */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {
@@ -179,7 +179,7 @@ class TokenReader {
     return words.includes(this.#token(this.at).toUpperCase());
   }
 
-  /** Skips these words and returns true if they come next. */
+  /** Returns true if these words come next, and skips them. */
   takes(...words: readonly string[]): boolean {
     const isNext = words.every((word, index) =>
       this.#token(this.at + index).toUpperCase() === word
@@ -188,7 +188,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Returns true if the word precedes the next constraint. If so, skips all tokens before it. */
+  /** Skips sort orders and conflict clauses. Returns true if the word follows, and skips it. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (
@@ -221,7 +221,7 @@ class TokenReader {
     return list;
   }
 
-  /** Skips a token, or everything in parentheses. */
+  /** Skips a token, or a whole group in parentheses. */
   skip(): void {
     if (this.#token(this.at) !== "(") this.at++;
     else this.at = this.#closing() + 1;
@@ -234,13 +234,13 @@ class TokenReader {
     return this.textOf(from, this.at - 1);
   }
 
-  /** Returns an expression in parentheses, a literal with its sign, or a word. */
+  /** Parses a DEFAULT: an expression in parentheses, a literal with its sign, or a word. */
   defaultClause(): string {
     const from = this.at;
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
     if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
-    // Includes the rest of a number such as `1.5`, and a cast of Postgres.
+    // Includes the rest of a number such as `1.5`, and the `::` cast of Postgres.
     while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;
     return this.textOf(from, this.at);
   }

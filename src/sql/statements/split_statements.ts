@@ -1,8 +1,8 @@
 import type { SqlSyntax } from "./sql_syntax.ts";
 
 /**
- * Splits a script of SQL into its statements, without semicolons. Quoted parts, comments and bodies
- * of triggers and functions are not split. Throws an Error for an unclosed quote, comment or body.
+ * Splits an SQL script into its statements, without semicolons. Semicolons in quotes, comments and
+ * bodies of triggers and functions do not split. Throws an Error if one of these is not closed.
  */
 export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];
@@ -39,7 +39,7 @@ export function isTransactionBoundary(statement: string): boolean {
 
 const blank = /^(?:\s|--|\/\*)/;
 
-/** Returns true for CREATE TRIGGER of SQLite, and CREATE FUNCTION of Postgres with an SQL body. */
+/** Returns true for statements with a body: CREATE TRIGGER, or CREATE FUNCTION with an SQL body. */
 function hasBody(words: readonly string[]): boolean {
   return words[0] === "CREATE" &&
     words.slice(1, 5).some((word) => /^(?:TRIGGER|FUNCTION|PROCEDURE)$/.test(word));

@@ -2,13 +2,13 @@
 export interface SqlSyntax {
   /** Matches each token of an expression. */
   readonly tokens: RegExp;
-  /** Returns the words of an expression except for words that the engine's catalog adds. */
+  /** Returns the words of an expression without those that the engine's catalog adds. */
   bareWords(words: readonly string[]): readonly string[];
-  /** A sticky pattern that matches the token of a script at `lastIndex`. */
+  /** A sticky pattern that matches the token at `lastIndex` of a script. */
   readonly scriptTokens: RegExp;
   /**
-   * Returns the end of a token if the pattern matches only its beginning. Returns -1 if the token
-   * is not closed, and null if the pattern matched the whole token.
+   * Returns the end of a token of which `scriptTokens` matches only the beginning. Returns -1 if
+   * nothing closes the token, and null if the pattern matched the whole token.
    */
   endOf(script: string, at: number, token: string): number | null;
 }
