@@ -101,7 +101,8 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
     case "item":
     case "items": {
       const element = elementOf(column);
-      return typed(literal, { column: element ?? column, path: element === null ? [] : null });
+      const item = { column: element ?? column, path: element === null ? [] : null };
+      return typed(literal, item, column);
     }
     case "text":
     case "texts":
@@ -125,7 +126,12 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-function typed(literal: Literal, { column, path, safeNumbers }: ComparedField): unknown {
+/** Parses a literal. An error names `field`, which is the list of an item. */
+function typed(
+  literal: Literal,
+  { column, path, safeNumbers }: ComparedField,
+  field: ColumnInfo = column,
+): unknown {
   try {
     if (path !== null) return parseJsonOperand(literal);
     const isString = literal.quoted && isAny(column);
@@ -135,7 +141,7 @@ function typed(literal: Literal, { column, path, safeNumbers }: ComparedField): 
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
-    throw invalid(literal, column, error.message, hint);
+    throw invalid(literal, field, error.message, hint);
   }
 }
 

@@ -133,8 +133,12 @@ export async function withService(
 }
 
 /** One test for each engine that most tests run over. */
-export function testOnEngines(name: string, work: (engine: Engine) => Promise<void>): void {
-  testOn(engines, name, work);
+export function testOnEngines(
+  name: string,
+  work: (engine: Engine) => Promise<void>,
+  on: readonly Engine[] = engines,
+): void {
+  testOn(on, name, work);
 }
 
 /** One test for each engine: the example of its family that PGlite runs by default, too. */

@@ -1,11 +1,8 @@
-import { DatabaseError } from "../../db/database_error.ts";
-import { databaseProblem } from "../../db/database_problem.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { DatabaseError } from "../../db/database_error.ts";
+import { findRefused, type TypedValue } from "../../db/refused_value.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import type { Literal } from "../../filter/syntax/filter_syntax.ts";
 import type { Problem } from "../../problem/problem.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
-import { join, sql, toStatement } from "../../sql/fragment.ts";
 import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PositionedComparison } from "./user_filter.ts";
 
@@ -19,13 +16,12 @@ export async function refusedLiteralProblem(
 ): Promise<Problem | null> {
   if (text === undefined) return null;
   const literals = comparisonsOf(text, resource).flatMap(literalsOf);
-  return literals.length === 0 ? null : await firstRefused(literals, resource.driver);
+  const refused = await findRefused(literals, resource.driver);
+  return refused && problemOf(refused.value, refused.error);
 }
 
 /** A value in a filter that the database may reject for its column, such as an invalid `inet`. */
-interface TypedLiteral {
-  readonly column: ColumnInfo;
-  readonly value: unknown;
+interface TypedLiteral extends TypedValue {
   readonly literal: Literal | undefined;
 }
 
@@ -39,35 +35,6 @@ function literalsOf({ syntax, comparison }: PositionedComparison): readonly Type
     value: isItem ? [value] : value,
     literal: syntax.values[index],
   }));
-}
-
-/** Finds the value by bisection: each statement tests half of the remaining values. */
-async function firstRefused(
-  literals: readonly TypedLiteral[],
-  driver: Driver,
-): Promise<Problem | null> {
-  const [first] = literals;
-  const refused = first === undefined ? null : await refusal(literals, driver);
-  if (first === undefined || refused === null) return null;
-  if (literals.length === 1) return problemOf(first, refused);
-  const middle = literals.length >> 1;
-  return await firstRefused(literals.slice(0, middle), driver) ??
-    await firstRefused(literals.slice(middle), driver);
-}
-
-async function refusal(
-  literals: readonly TypedLiteral[],
-  driver: Driver,
-): Promise<DatabaseError | null> {
-  const { dialect } = driver;
-  const tests = literals.map(({ column, value }) => sql`${dialect.bound(value, column)} IS NULL`);
-  try {
-    await driver.query(toStatement(sql`SELECT ${join(tests, ", ")}`, dialect.placeholder));
-    return null;
-  } catch (error) {
-    if (error instanceof DatabaseError && error.kind === "invalid-value") return error;
-    throw databaseProblem(error, "read");
-  }
 }
 
 function problemOf({ column, literal }: TypedLiteral, cause: DatabaseError): Problem {

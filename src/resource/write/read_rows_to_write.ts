@@ -1,5 +1,5 @@
 import type { Connection } from "../../db/driver.ts";
-import { fetchRows } from "../../db/rows.ts";
+import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import {
   chunksOf,
@@ -17,6 +17,8 @@ import {
   type ResponseByteBudget,
   writtenRowsPart,
 } from "../http/response_byte_budget.ts";
+import { failedWrite } from "./refused/failed_write.ts";
+import { wholeBody } from "./values/body_path.ts";
 import { batchTooLarge } from "./values/batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -46,7 +48,7 @@ export async function readByKeys(
   resource: Resource,
   connection: Connection,
 ): Promise<RowsByKey> {
-  const { table, reader, fields, readCosts: { maxAnswerBytes: limit } } = resource;
+  const { table, fields, readCosts: { maxAnswerBytes: limit } } = resource;
   const bytesOf = createRowByteCounter(
     columns,
     columns.filter((one) => fields.readable.includes(one)),
@@ -59,11 +61,30 @@ export async function readByKeys(
   for (const some of chunksOf(sorted, keysPerStatement(resource, by))) {
     const condition = and(where, keysFilter(some, by));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
-    const { rows, stored } = await fetchRows(connection, plan, reader);
+    const { rows, stored } = await fetchNamed(plan, { keys: some, by }, resource, connection);
     countRowBytes(bytes, stored, bytesOf, writtenRowsPart);
     for (const row of rows) found.set(keyId(keyOf(row, by), by), row);
   }
   return found;
+}
+
+/** Reads rows by key. An error names the keys, because the database may reject a value of one. */
+async function fetchNamed(
+  plan: ReadPlan,
+  { keys, by }: { readonly keys: readonly Key[]; readonly by: KeyColumns },
+  resource: Resource,
+  connection: Connection,
+): Promise<FetchedRows> {
+  try {
+    return await fetchRows(connection, plan, resource.reader);
+  } catch (error) {
+    const valuesOf = (key: Key) => new Map(by.primaryKey.map((column, i) => [column, key[i]]));
+    throw failedWrite(
+      error,
+      resource,
+      () => keys.map((key) => ({ ...wholeBody, values: valuesOf(key) })),
+    );
+  }
 }
 
 /**

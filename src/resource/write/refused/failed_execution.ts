@@ -1,9 +1,12 @@
 import type { Access } from "../../../auth/scope.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
+import { findRefused, hasOwnType } from "../../../db/refused_value.ts";
+import { parseKey } from "../../../plan/key.ts";
 import type { Problem } from "../../../problem/problem.ts";
 import type { ResourceCall, ResourceRequest } from "../../model/operation.ts";
 import { findSchemaChange } from "../../read/changed_schema.ts";
 import { refusedLiteralProblem } from "../../read/refused_literal.ts";
+import { notFound } from "../../rights/not_found_or_forbidden.ts";
 import { refusedWrite } from "./refused_write.ts";
 
 /** Throws the problem of an operation that failed, or its error if the request is not the cause. */
@@ -31,9 +34,14 @@ const withoutValues: ReadonlySet<string> = new Set([
   ...["groupBy", "count", "min", "max"],
 ]);
 
-/** Returns the problem of a filter's value that the database rejected, or null. */
+/** Returns the problem of a filter's value or of an id that the database rejected, or null. */
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
-  const { request: { query }, resource } = call;
-  const isRefused = error instanceof DatabaseError && error.kind === "invalid-value";
-  return isRefused ? await refusedLiteralProblem(query.get("filter"), resource) : null;
+  if (!(error instanceof DatabaseError) || error.kind !== "invalid-value") return null;
+  const { request: { query, segment }, resource } = call;
+  const { table: { primaryKey }, driver } = resource;
+  const key = segment === "" ? null : parseKey(segment, resource.table);
+  const values = primaryKey.map((column, index) => ({ column, value: key?.[index] ?? null }));
+  const typed = values.filter(({ column, value }) => hasOwnType(column) && value !== null);
+  if (await findRefused(typed, driver) !== null) return notFound(resource, segment);
+  return await refusedLiteralProblem(query.get("filter"), resource);
 }

@@ -2,11 +2,12 @@ import type { Access } from "../../../auth/scope.ts";
 import { constraintColumns } from "../../../db/constraints/constraint_columns.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
+import { findRefused, hasOwnType, type TypedValue } from "../../../db/refused_value.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { atBodyPath, wholeBody } from "../values/body_path.ts";
-import { FailedWrite, refusalKinds } from "./failed_write.ts";
+import { type FailedRow, FailedWrite, refusalKinds } from "./failed_write.ts";
 import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
@@ -56,6 +57,10 @@ async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault>
       throw failure;
     }
   };
+  if (error.kind === "invalid-value") {
+    const refused = await findRefused(rows.flatMap(typedValues), driver);
+    if (refused !== null) return { columns: [refused.value.column], bodyPath: refused.value.row };
+  }
   const [only, another] = rows;
   if (only === undefined) return { columns: await columnsOf(null), bodyPath: wholeBody };
   if (another === undefined) return { columns: await columnsOf(only.values), bodyPath: only };
@@ -65,6 +70,12 @@ async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault>
     if (columns.length > 0) return { columns, bodyPath: row };
   }
   return { columns: [], bodyPath: wholeBody };
+}
+
+function typedValues(row: FailedRow): readonly (TypedValue & { readonly row: FailedRow })[] {
+  return [...row.values].filter(([column, value]) =>
+    hasOwnType(column) && value !== null && typeof value !== "symbol"
+  ).map(([column, value]) => ({ column, value, row }));
 }
 
 function fieldErrors(

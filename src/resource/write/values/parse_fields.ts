@@ -7,6 +7,7 @@ import { InvalidValue } from "../../../schema/kind.ts";
 import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
 import { fromSafeKey } from "../../../schema/kinds/any_key.ts";
 import { mayBeRounded } from "../../../schema/safe_numbers.ts";
+import { isSpecialValue } from "../../../schema/special_values.ts";
 import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -149,8 +150,12 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
 /** Returns true if the value may be another form of the stored value. A key has only one form. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
-  return !column.primaryKey && fields.readable.includes(column) &&
+  return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
     dialect.hasOtherForms(value, column);
+}
+
+function isSpecial(value: unknown, { kind }: ColumnInfo): boolean {
+  return typeof value === "string" && isSpecialValue(value, kind);
 }
 
 function givenValue(value: unknown, column: ColumnInfo, resource: Resource): GivenValue {
@@ -206,10 +211,13 @@ export function parseKeyFields(
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
   for (const column of by.primaryKey) {
-    if (ownMember(body, column.name) === null) {
+    const value = ownMember(body, column.name);
+    if (value === null) {
       errors.push(fault(column.name, "must not be null"));
+    } else if (isSpecial(value, column)) {
+      values.set(column, value);
     } else if (Object.hasOwn(body, column.name)) {
-      parseValue(ownMember(body, column.name), column, resource, values, errors);
+      parseValue(value, column, resource, values, errors);
     } else {
       errors.push(fault(column.name, "is required"));
     }
