@@ -1,7 +1,6 @@
 /** Keys that JSON lacks, and values that only the database can refuse. */
 import { assertEquals } from "@std/assert";
 import { all, type Database, resource } from "../../mod.ts";
-import type { TableInfo } from "../../src/schema/table_info.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { type Service, testOnEngines, userHeader, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
@@ -14,7 +13,7 @@ async function overTables(
   setup: (db: Database) => Promise<unknown>,
   work: (service: Service) => Promise<void>,
 ): Promise<void> {
-  let tables: readonly TableInfo[] = [];
+  let tables: Awaited<ReturnType<Database["introspect"]>>["tables"] = [];
   const open = async () => {
     const db = await engine.open();
     await setup(db);
