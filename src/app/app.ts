@@ -59,14 +59,14 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Returns the response to one request. Never rejects. `info` describes the connection. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * The Hono app with all routes. A program can add routes, which read the user by `c.get("user")`.
-   * Another Hono app mounts all routes by `parent.route("/v1", app.hono)`. `hono.fetch` is the
+   * The Hono app with all routes. A program can add routes, and read the user by `c.get("user")`.
+   * Another Hono app can mount all routes by `parent.route("/v1", app.hono)`. `hono.fetch` is the
    * `fetch` of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /** Makes `/readyz` respond with 503, so that a load balancer sends requests elsewhere. */
+  /** Makes `/readyz` respond with 503, so that a load balancer sends no further requests. */
   announceStop(): void;
-  /** Announces the stop, and ends the live streams one after the other. */
+  /** Makes `/readyz` respond with 503, and ends the live streams one after the other. */
   drain(): void;
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
@@ -76,13 +76,14 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   warmUp(): void;
   /**
    * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
-   * expired responses of the idempotency table, and drains the search outbox. Call it from the cron
-   * of a host that stops idle processes. Rejects if the database fails.
+   * expired idempotency records, and sends the entries of the search outbox. On a host that stops
+   * idle processes, call it from a cron job. Rejects if the database fails.
    */
   upkeep(): Promise<void>;
   /**
    * Indexes all rows for search again, and removes rows that no longer exist from the indexes. Call
-   * it after writes that bypassed the service. Rejects if the database or the search engine fails.
+   * it after programs have written to the database without the service. Rejects if the database or
+   * the search engine fails.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
@@ -91,7 +92,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   readonly metrics: Metrics | null;
   /** The search outbox, or null without `kv` or without a resource with `search.outbox`. */
   readonly searchOutbox: SearchOutbox | null;
-  /** The resources that the app serves, for banners and descriptions. */
+  /** The resources that the app serves, for a start message or a description. */
   readonly resources: readonly ResourceSummary[];
   /** Returns the schema that `GET /__service/schema` responds with, even if `openapi` is false. */
   schema(): ServiceSchema;
@@ -104,8 +105,8 @@ export interface RequestInfo {
   /** The address of the client, or of a proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the response was sent, or can no longer be sent. If absent, the abort
-   * signal of the request reports that a client has left a live stream.
+   * Resolves or rejects when the response was sent, or can no longer be sent. Without it, only the
+   * request's abort signal shows that the client of a live stream has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
@@ -161,7 +162,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
       observability,
     });
   } catch (error) {
-    // A store that the caller opened stays open, as do databases that the caller opened.
+    // A store that the caller opened stays open. The databases of the caller stay open, too.
     if (typeof config.kv === "string") await store.close();
     throw error;
   }
@@ -267,7 +268,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Reads the options of the resources, and opens `actAs`, which most apps do not have. */
+/** Reads the options of the resources, and opens the option `actAs` if it is set. */
 async function readConfig(
   given: OpenConfig,
   { resolved: { actAs }, runtime, observability }: AppContext,
@@ -288,7 +289,7 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** Time in which `drain` ends all live streams, in ms. Other requests have more time to finish. */
+/** Time in which `drain` ends all live streams, in ms. Other requests have longer to finish. */
 const drainWindowMs = 5_000;
 
 function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {

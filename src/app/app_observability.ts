@@ -21,11 +21,11 @@ import { observeDatabases } from "./observe_databases.ts";
 export interface AppObservability {
   /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
-  /** The runtime of the app. The metrics count its observations. */
+  /** The runtime of the app. Its observations are counted in the metrics. */
   readonly runtime: Runtime;
-  /** Returns the configuration. Its drivers are wrapped if metrics or spans are on. */
+  /** Returns the configuration, with drivers that measure statements if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
-  /** Returns a `fetch` that measures or reports requests, or the app's `fetch` if both are off. */
+  /** Returns a `fetch` that measures and logs requests, or the app's `fetch` if both are off. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
   measure(parts: MeasuredComponents): void;
@@ -41,7 +41,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // This observer is not the observer of metrics, which would count each request a second time.
+  // The observer of the metrics is not used here, because it would count each request again.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   let tracing: Tracing | null = null;

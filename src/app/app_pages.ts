@@ -27,7 +27,7 @@ export interface AppPagesDependencies {
   readonly store: AppStore;
 }
 
-/** Returns the pages of an app. Throws a plain Error if a resource has the path of a page. */
+/** Returns the app's other pages. Throws a plain Error if a resource has the path of a page. */
 export function createAppPages(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
     AppPagesDependencies,

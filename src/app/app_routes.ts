@@ -46,13 +46,13 @@ export interface AppRoutesDependencies {
   readonly runtime: Runtime;
 }
 
-/** The routes of an app, and the body reader for further routes of its Hono app. */
+/** The routes of an app, and the reader of request bodies for routes that a program adds. */
 export interface AppRoutes {
   readonly routes: Pick<HonoApp, "hono" | "fetch">;
   readonly bodies: BodyReadingOptions;
 }
 
-/** Creates the routes of an app: its Hono app, with every handler that a request passes. */
+/** Creates the Hono app of a service, with every handler and middleware. */
 export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;

@@ -10,7 +10,7 @@ import { writeJson } from "../schema/exact_json.ts";
 export interface RightsTable<Name extends string = string> {
   /** The users by name. `null` is an anonymous caller. */
   readonly users: { readonly [user in Name]: User | null };
-  /** The rows by a description, which messages contain. */
+  /** The rows, by descriptions that the error message uses. */
   readonly rows: { readonly [description: string]: CheckedRow<NoInfer<Name>> };
 }
 
@@ -22,19 +22,21 @@ export interface CheckedRow<Name extends string = string> {
   readonly id?: unknown;
   /** The values of a new row, instead of `id`. */
   readonly create?: Readonly<Record<string, unknown>> | undefined;
-  /** The values of the update, which differ from the stored values. Default: no values. */
+  /** The values of the update, which must differ from the stored values. Default: no values. */
   readonly update?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * The operations that each user may do, separated by spaces. A stored row has `read`, `update`,
-   * `delete`, `subscribe` and `read.FIELD`, a new row has `create`. `""` means none.
+   * The operations that each user is allowed to do, separated by spaces: `read`, `update`,
+   * `delete`, `subscribe` and `read.FIELD` for a stored row, `create` for a new row, and `""` for
+   * none.
    */
   readonly rights: { readonly [user in Name]: string };
 }
 
 /**
- * Compares the rights of users with a table of expected rights. Each operation runs in process for
- * each user and row, with the scopes, fields and hooks of the app. Writes run in transactions that
- * are rolled back. The rows must exist already. Rejects with one message that lists each difference.
+ * Compares the rights of users with a table of expected rights. Each operation runs in this process
+ * for each user and row, with the scopes, fields and hooks of the app. Writes run in transactions
+ * that are rolled back. The rows must exist already. Rejects with one message that lists each
+ * difference.
  *
  * @throws {Error} If rights differ, a row does not exist, or an operation fails for another reason.
  *
@@ -96,7 +98,7 @@ export async function checkRights<Name extends string>(
 
 const ofStoredRows = ["read", "update", "delete", "subscribe"];
 
-/** Returns all operations of a row: a field that one user reads is tried for every user. */
+/** Returns all operations of a row. A field in the rights of one user is tried for every user. */
 function operationsOf({ create, rights }: CheckedRow, description: string): readonly string[] {
   const known = create === undefined ? ofStoredRows : ["create"];
   const words = Object.values(rights).flatMap(wordsOf);
@@ -113,7 +115,7 @@ function wordsOf(rights: string): readonly string[] {
   return rights.split(/[\s,]+/).filter((word) => word !== "");
 }
 
-/** Rejects if there is no row, because every operation on such a row would seem denied. */
+/** Rejects if the row does not exist, because all its operations would seem denied. */
 async function requireRow(
   app: CallsFromCode<unknown>,
   { resource, id, create, update }: CheckedRow,
@@ -136,14 +138,14 @@ function isSame(row: object, other: object | undefined, name: string): boolean {
 }
 
 function trialsOf(app: CallsFromCode<unknown>, user: User | null, row: CheckedRow): RowTrials {
-  // The cast is safe: every API of an app has this member, which its type does not show.
+  // The cast is safe: the API of every app has this member, but its type does not contain it.
   const api = app.as<AnyApi>(user) as unknown as {
     readonly [rowTrials]: (path: string) => RowTrials;
   };
   return api[rowTrials](row.resource);
 }
 
-/** Returns how the right to an operation differs from the expected right, or null. */
+/** Returns a message if the right to an operation differs from the expected right, or null. */
 async function differenceOf(
   operation: string,
   row: CheckedRow,
@@ -156,7 +158,7 @@ async function differenceOf(
   } catch (error) {
     const status = error instanceof Problem ? error.status : null;
     denial = error instanceof Problem ? `${status} ${error.message}` : String(error);
-    // The service checks the right to delete a row before the database or a hook refuses it.
+    // The service has allowed the delete, and a constraint or a hook has rejected it with a 409.
     if (operation === "delete" && status === 409) denial = null;
     else if (![401, 403, 404, 405].includes(status ?? 500)) return `could not be tried: ${denial}`;
   }
@@ -167,7 +169,7 @@ async function differenceOf(
 /** The options of writes, for resources that require `If-Match`. */
 const anyVersion = { ifMatch: "*" };
 
-/** Runs an operation. Returns null, or the reason if the operation succeeds without the right. */
+/** Runs an operation. Returns null, or a reason if the operation succeeded without the right. */
 async function run(
   operation: string,
   { resource, id, create, update = {} }: CheckedRow,
@@ -196,7 +198,7 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user may not filter by the key. A list has the same scope as a read of one row.
+    // A user who cannot filter by the key reads a list instead, which has the same scope.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

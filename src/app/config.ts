@@ -23,38 +23,38 @@ import type { Database } from "../db/database.ts";
 export interface AppConfig {
   /** The default database. For a Drizzle database, the service opens its own connections. */
   readonly db: Database | DrizzleDatabase;
-  /** The tables that are served; see {@link resource}. */
+  /** The resources, each of which serves a table; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
   /** The path below which resources are mounted. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
-   * The path below which clients see this app, if a parent's `mount("/v1", app.fetch)` or a proxy
-   * removes that path from the requests. `Location` headers and the `type` of problems begin with
-   * this path. Leave the option unset for `parent.route("/v1", app.hono)`, which keeps the path.
+   * The path under which clients see this app. Set it only if a parent's `mount("/v1", app.fetch)`
+   * or a proxy removes this path from the requests. `Location` headers and the `type` of problems
+   * begin with this path. Do not set it for `parent.route("/v1", app.hono)`, which keeps the path.
    */
   readonly mountedAt?: string | undefined;
   /**
    * The secret that encrypts page cursors. In a list, the first secret encrypts and every secret
    * decrypts, so secrets can be rotated. Default: the environment variable `SERVICE_SECRET`. If
-   * neither is set, the secret is random and the service logs a notice. In production the start
-   * fails instead.
+   * neither is set, the secret is random and the service logs a notice, but in production the
+   * service does not start.
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
    * The store of rate limits, sessions and credits: the path of a file, `:memory:`, an `https://`
    * URL of KV Connect, a `Deno.Kv` or a {@link KeyValue}. Default: the memory of the process, with
-   * a warning when something is stored there for the first time.
+   * a warning when the service first stores something there.
    */
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. Default: none of them. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
   /** How repeated requests with an `Idempotency-Key` are recognized. `false` ignores the header. */
   readonly idempotency?: false | IdempotencyOptions | undefined;
-  /** Authentication: routes for logging in, and the ways to identify the user of a request. */
+  /** Authentication: routes for logging in, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
   /**
-   * The roles and settings with which Postgres runs the statements of each user, so that its row
-   * level security decides their rights. Default: the login role runs every statement.
+   * The roles and settings with which Postgres runs the statements of each user, so that row level
+   * security determines which rows the user can use. Default: the login role runs every statement.
    */
   readonly actAs?: ActAsOptions | undefined;
   /** Hono middleware that runs before all routes, in this order, after the user is identified. */
@@ -69,15 +69,15 @@ export interface AppConfig {
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**
-   * MCP at `/__service/mcp`. Language models use the service through MCP, with the rights of the
-   * caller. Default: off. MCP is read-only unless the option is `{ write: true }`.
+   * MCP at `/__service/mcp`, through which language models use the service with the rights of the
+   * user. Default: off. `{ write: true }` also allows writes.
    */
   readonly mcp?: boolean | McpOptions | undefined;
   /** Metrics at `/__service/metrics`, OpenTelemetry spans and other observability. Default: off. */
   readonly observability?: boolean | ObservabilityOptions | undefined;
   /**
-   * The dashboard at `/__service/ui`, for the operator. The dashboard shows and changes every row.
-   * Only this machine may use the dashboard, unless `authorize` is set. Production requires
+   * The dashboard at `/__service/ui`, for the operator. The dashboard can show and change every
+   * row. Without `authorize`, only clients on this machine can open it. Production requires
    * `authorize`. Default: off.
    */
   readonly adminUI?: boolean | DashboardOptions | undefined;
@@ -89,7 +89,7 @@ export interface AppConfig {
   readonly bodyTimeoutMs?: number | undefined;
   /**
    * The maximum number of fields in a body, including the fields of nested objects. Default:
-   * 20,000, or more if the largest batch of the resource needs more.
+   * 20,000, or more if a batch of the maximum size can have more.
    */
   readonly maxFields?: number | undefined;
   /**
@@ -113,7 +113,7 @@ export interface AppConfig {
   readonly runtime?: Runtime | undefined;
 }
 
-/** The limits of open live streams in one process. A further stream fails with 429. */
+/** The limits of open live streams in one process. A stream above a limit fails with 429. */
 export interface SubscribeOptions {
   /** The maximum number of streams of one user. Default: 10. */
   readonly maxPerUser?: number | undefined;
@@ -124,14 +124,14 @@ export interface SubscribeOptions {
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /**
-   * The authenticators, in the order in which the service tries them. The first authenticator that
-   * recognizes a credential identifies the user. The subpath `auth` exports `jwtAuth`, `apiKeyAuth`
-   * and `passwordAuth`.
+   * The authenticators, in the order in which the service tries them. The first one that recognizes
+   * the request's credential identifies the user. The subpath `auth` exports `jwtAuth`,
+   * `apiKeyAuth` and `passwordAuth`.
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
   /**
-   * The time after which the service reads a session, API key or account again, in milliseconds.
-   * The time applies to requests and open streams. Default: 5,000.
+   * The time after which the service reads a session, API key or account from the store again, in
+   * milliseconds, for requests and for open streams. Default: 5,000.
    */
   readonly recheckMs?: number | undefined;
   /**
@@ -140,15 +140,15 @@ export interface AuthOptions {
    */
   readonly routes?: Router | undefined;
   /**
-   * The users with which the service tries scopes that are plain functions when it starts. A fault
-   * ends the start. Policies have samples of their own. Default: none.
+   * Example users. At startup, the service calls each scope that is a plain function with them, and
+   * does not start if a scope is invalid. Policies have their own example users. Default: none.
    */
   readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */
   readonly middleware?: Middleware | undefined;
 }
 
-/** The configuration of an app whose database is open. */
+/** The configuration of an app whose database connection is open. */
 export interface OpenConfig extends AppConfig {
   /** The database of every resource without `db`. */
   readonly db: Database;

@@ -41,7 +41,7 @@ const path = textLike(
 
 const roleName = textLike("the name of a role of the database", /./);
 
-/** The descriptions of all options of a service, including the options of its listener. */
+/** Descriptions of all options of a service: of its app and of its listener. */
 export const serviceOptionDescriptions = group(
   {
     db: appDatabaseOption().required(),

@@ -21,9 +21,9 @@ export interface AdditionalAccess {
 }
 
 /**
- * Authorizes the accesses that an operation needs in addition to its main access. Throws a 401 or
- * 403 if the user lacks one of the accesses. The function throws before any hook or write. A
- * related resource that the user may not read is treated as empty.
+ * Checks the rights that an operation needs in addition to its main access, before any hook or
+ * write. Throws a 401 or 403 if the user lacks one of these rights. A related resource that the
+ * user is not allowed to read is treated as empty.
  */
 export async function authorizeAdditional(
   { alsoAccess, reached, writes }: AdditionalAccess,
@@ -60,8 +60,8 @@ export async function authorizeRead(
 }
 
 /**
- * Authorizes a repeated request, before the service sends the stored reply of the first request.
- * The operation determines the checks. Throws a 401 or 403, or the error of a scope.
+ * Checks the rights of a request that repeats an earlier request with the same idempotency key,
+ * before the service sends the stored reply. Throws a 401 or 403, or the error of a scope.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
@@ -76,7 +76,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The first request failed with this problem too, so its stored reply needs no further checks.
+    // The first request has failed with this problem, too. Its stored reply contains no rows.
     if (error instanceof Problem) return;
     throw error;
   }

@@ -35,7 +35,7 @@ export function runOperation<Intent, Plan, Outcome>(
 }
 
 /**
- * Runs the stages of an operation. The comments list the status codes with which each stage may
+ * Runs the stages of an operation. The comments list the status codes with which each stage can
  * fail. A synchronous stage creates no promise, because each promise delays every request.
  */
 function runStages<Intent, Plan, Outcome>(
@@ -60,7 +60,7 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/** Returns the resource as the user may see it. Most resources are the same for every user. */
+/** Returns the resource with the fields of the user. Most resources are equal for every user. */
 function resourceFor(
   user: User | null,
   served: Resource,
@@ -74,7 +74,7 @@ interface Grants {
   readonly related: AdditionalGrants;
 }
 
-/** Authorizes an operation, synchronously if it is public. Throws or rejects with a 401 or 403. */
+/** Checks the rights, synchronously if the operation is public. Fails with a 401 or 403. */
 function authorizeAll<Intent, Plan, Outcome>(
   { access, alsoAccess, readsFrom, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
@@ -103,7 +103,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns a function that stores the reply in the write's transaction; null if none is stored. */
+/** Returns the function that stores the reply in the write's transaction, or null. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,
@@ -111,7 +111,7 @@ function recorder<Outcome>(
   return record && ((outcome, connection) => record(shape(outcome), connection));
 }
 
-/** Executes a plan. Only errors of this stage become problems of the request. */
+/** Executes a plan, and converts database errors to problems, which other stages do not. */
 function execute<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   plan: Plan,

@@ -6,9 +6,9 @@ import type { CodeCaller } from "../model/code_caller.ts";
 /** The operations of an app for callers in code, outside of any request. */
 export interface CallsFromCode<Api> {
   /**
-   * Returns the operations of the resources for a user, or for an anonymous caller. The operations
-   * do what a client of that user can do over HTTP, without requests. The guards of HTTP do not
-   * apply: budgets, rate limits, proof of work. Throws a TypeError for a user without an id.
+   * Returns the operations of the resources for a user, or for an anonymous caller. Each operation
+   * does what a client of that user could do over HTTP, but without an HTTP request. Budgets, rate
+   * limits and proof of work do not apply. Throws a TypeError for a user without an id.
    *
    * @example
    * ```ts

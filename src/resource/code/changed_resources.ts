@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
-/** Returns a changed copy of a resource. Calls with the same resource return the same copy. */
+/** Returns a changed copy of a resource. Repeated calls with a resource return the same copy. */
 export type ResourceChanger = (resource: Resource) => Resource;
 
 /**

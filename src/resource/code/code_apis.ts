@@ -32,15 +32,15 @@ import { createCodeCalls } from "./create_code_calls.ts";
 /** The maximum depth of nested calls: the hooks of a call may make further calls. */
 const maxDepth = 16;
 
-/** The member of an API with which checks of rights try operations. No resource has this name. */
+/** The key of a hidden API member that rights checks use. No resource can have a symbol as name. */
 export const rowTrials: unique symbol = Symbol("rowTrials");
 
-/** The functions that a check of rights needs in addition to the operations of an API. */
+/** Functions for a check of rights, in addition to the operations of an API. */
 export interface RowTrials {
   /** The operations of the same caller, in transactions of the resource's database. */
   readonly api: CodeApi<AnyApi>;
   filterOf(key: unknown): Filter;
-  /** Reads the row with the right to streams. Throws the problem of a stream without the row. */
+  /** Reads the row as a live stream would read it. Throws the problem that a stream would throw. */
   readStreamed(key: unknown): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export class CodeApis {
   readonly #ofSystem: ResourceChanger = resourcesForSystem();
   readonly #sqlPlans = new SqlPlans();
 
-  /** `resources` maps the decoded paths below the base path to their resources. */
+  /** The keys of `resources` are the decoded paths of the resources, below the base path. */
   constructor(
     resources: ReadonlyMap<string, Resource>,
     runtime: Runtime,
@@ -203,7 +203,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === "retryable";
 }
 
-/** Runs one operation as an HTTP request would, after a check of the caller's access. */
+/** Runs one operation like an HTTP request: it first checks the caller's access. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -219,8 +219,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // An aborted read fails as a timeout. This call throws the reason of the caller's signal
-    // instead.
+    // The read fails as a timeout if the caller aborted it. Then this call throws the abort reason.
     requireWanted();
     throw error;
   }

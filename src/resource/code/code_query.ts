@@ -23,7 +23,7 @@ const optionsOf = {
   rpc: [],
 } satisfies Record<string, readonly string[]>;
 
-/** The names of the calls whose options are checked. */
+/** The calls whose options are checked. */
 export type CallName = keyof typeof optionsOf;
 
 /** Options that become headers of the request. */
@@ -71,7 +71,7 @@ export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
-    // Only the filter's kind is checked here. Its other members are checked later.
+    // Only the member `kind` of the filter is checked here. Its other members are checked later.
     if ("kind" in given && typeof given.kind === "string") return given as Rule;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);

@@ -15,13 +15,13 @@ export interface CodeCall {
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
   readonly body?: unknown;
-  /** The filter of a batch, if the filter is an object. A string filter is in the body. */
+  /** The filter of a batch if it is an object. A string filter is a member of `body`. */
   readonly filter?: Query["codeFilter"];
 }
 
 /**
- * Returns the request of a call by server-side code, for the stages of its operation. The request
- * costs no budget, has no client address, and its reply is not stored.
+ * Returns the request of a call by server-side code, as the stages of an operation expect it. The
+ * request uses no budget, has no client address, and its reply is not stored for repeated requests.
  */
 export function codeRequest(
   call: CodeCall,
@@ -45,9 +45,9 @@ export function codeRequest(
   };
 }
 
-/** Returns the key as the id in the path of a request. Messages contain this id, too. */
+/** Formats a key like the id in the path of a request. Error messages contain this id, too. */
 export function segmentOf(key: unknown, { table }: Resource): string {
-  // A key of one column may have an array as its value.
+  // The value of a single key column can itself be an array.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();
   if (values.some((value) => value === undefined || value === null)) {
     throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);

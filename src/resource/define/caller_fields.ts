@@ -13,7 +13,8 @@ export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 /**
  * Returns the fields of callers, without the columns on which their roles in the database have no
- * right. A role without a right on any column keeps its fields: the database refuses its statement.
+ * right. A role that lacks a right on every column keeps its fields, because the database rejects
+ * its statements anyway.
  */
 export function withinRights(
   { widest, of }: Pick<ResolvedFields, "widest" | "of">,
@@ -63,7 +64,7 @@ function fieldsWithinRights(
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** The fields of a resource before the limits of a caller apply, and the ETags of its rows. */
+/** A resource's fields before they are limited for a caller, and the ETag rules of its rows. */
 export interface WidestFields {
   readonly table: TableInfo;
   readonly widest: FieldPolicy;
@@ -103,7 +104,7 @@ export function createCallerFields(
         notInsertable: rights.notInsertable,
       }),
     };
-    // A field function may return new lists in each call, so the cache drops its oldest entry.
+    // If each call of `fields` returns new lists, the cache must not grow: drop the oldest entry.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

@@ -3,13 +3,13 @@ import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "../model/resource_options.ts";
 
-/** Returns the column of a reference in an option. Throws a plain Error that names the option. */
+/** Returns the column to which an option refers. Throws a plain Error that names the option. */
 export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,
 ) => ColumnInfo;
 
-/** Creates the resolver of a table's columns. Reports the first deprecated name of a column. */
+/** Creates the resolver for a table's columns. Reports only the first deprecated column name. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

@@ -11,21 +11,21 @@ export interface BodySizeFactors {
 }
 
 /**
- * Returns the default of the maximum number of fields in a body. The number is sufficient for the
- * largest batch with a value in every column and with every row that may be embedded.
+ * Returns the default of the maximum number of fields in a body. The default allows the largest
+ * batch, with a value in every column and all nested rows that it can contain.
  */
 export function defaultMaxFields(bodies: BodySizeFactors): number {
   const { table, batch, relations, nestedWrites } = bodies;
   const items = Math.max(batch.create, batch.update, batch.replace, batch.delete);
-  // In addition to its columns, an item can contain its precondition and its relations' names.
+  // In addition to its columns, an item can contain its precondition and the names of relations.
   const ofItems = items * (table.columns.length + relations.size + 1);
   const widths = [...relations.values()].map(({ target }) => target.columns.length);
   const ofEmbedded = nestedWrites ? batch.create * maxEmbeddedPerItem * Math.max(0, ...widths) : 0;
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The smallest default, in fields, because JSON documents and procedure inputs may be large. */
+/** The minimum of the default. JSON documents and inputs of procedures can have many fields. */
 const least = 20_000;
 
-/** The number of rows that a body may embed for each item that a batch may contain. */
+/** The number of nested rows that a body can contain for each item that a batch can contain. */
 export const maxEmbeddedPerItem = 10;

@@ -29,14 +29,15 @@ import type { ServedTable } from "./resource_definition.ts";
  * Derives relations from foreign keys, between served tables of one database. A foreign key of the
  * table becomes a relation to one row. A foreign key to the table becomes a relation to many rows.
  * A link table becomes a relation to the rows that it links. A key with an unreadable column is
- * left out, because a relation would reveal the column. A relation is left out if no name is free.
+ * left out, because a relation would reveal the column. A relation is left out if all its possible
+ * names are taken.
  */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // If two resources serve a table, relations and foreign keys lead to the first resource.
+  // If several resources serve a table, relations and foreign keys lead to the first of them.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
@@ -61,7 +62,7 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows by priority: earlier groups choose their names first. Keys within
+ * Groups relations to many rows by priority. Names are assigned to the groups in order. Keys within
  * one schema precede keys between schemas. In both cases, keys that are named after their table
  * come first.
  */
@@ -148,7 +149,7 @@ function toMany(key: ServedKey): Candidate {
   };
 }
 
-/** Returns the many-to-many relation through the key's table, if that is a pure link table. */
+/** Returns the many-to-many relation through the table of `near`, if it is a pure link table. */
 function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);

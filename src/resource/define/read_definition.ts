@@ -75,7 +75,7 @@ const publicAccess = group(
   { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
 ).fitting("an object", (given) => writesArePrivate(given) === null);
 
-/** Explains why `public` writes are rejected: the option exists, but no value is allowed. */
+/** Explains why `public` rejects writes: `auth` has options for writes, but `public` does not. */
 function writesArePrivate(given: unknown): string | null {
   const write = ["create", "update", "delete"].find((access) => access in Object(given));
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;

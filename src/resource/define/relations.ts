@@ -13,25 +13,29 @@ import { requireTableInfo } from "./resource_definition.ts";
 
 /** A declared relation, along which rules can test related rows. */
 export interface RelationTo<Of, Target> {
-  /** Returns the rule for the rows that have at least one matching related row. Default: any row. */
+  /**
+   * Returns a rule for rows that have at least one related row that matches `rule`. Without `rule`,
+   * any related row is sufficient.
+   */
   some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
-  /** Returns the rule for the rows that have no matching related row. Default: no related row. */
+  /** Returns a rule for rows without a related row that matches `rule` (by default, any row). */
   none(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /**
-   * Returns the rule for the rows whose related rows all match, or that have no related rows. A
+   * Returns a rule for rows whose related rows all match `rule`, or that have no related rows. A
    * related row for which the rule is unknown because of NULL does not match.
    */
   every(rule: Rule<Target>): Draft<Of>;
 }
 
-/** The name of a table as a type, as far as the compiler knows it. */
+/** The name of a table as a type, if the compiler knows the name. */
 export type NameOf<T> = T extends { readonly $inferName?: infer Name } ? NonNullable<Name>
   : T extends { readonly _?: { readonly name?: infer Name } } ? NonNullable<Name>
   : AnyTable;
 
 /**
  * Declares the relations of a table, for the option `relations` of its resource and for rules. Each
- * relation has the methods `some`, `none` and `every`. A rule inside them is about the related row.
+ * relation has the methods `some`, `none` and `every`. The rule that is passed to these methods is
+ * about the related row.
  *
  * @throws {Error} If the table was not made by `table()` or Drizzle.
  *
@@ -68,7 +72,7 @@ export function relations<
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
     const quantify = (quantifier: RelationQuantifier) => (...given: readonly [Rule?]): Draft =>
       draft((context, resolve) => {
-        // Only an absent argument means any row: a missing rule must not grant access.
+        // Only an omitted argument means any row. An undefined rule must not grant access.
         const [rule] = given.length === 0 ? [all()] : given;
         if (!isRule(rule)) throw notFilter(rule, `${name}.${quantifier}() got`);
         const { relation, target } = follow(name, options, owner, context);

@@ -17,7 +17,7 @@ export interface ChangeRecording {
   readonly changes: ResolvedChangesOptions;
 }
 
-/** The resource definitions of an app and its database, to resolve how changes are recorded. */
+/** The served resources and their database, from which {@link resolveChangeRecordings} starts. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
   /** The database for resource definitions without `db`. */

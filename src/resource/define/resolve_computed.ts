@@ -19,8 +19,7 @@ export function resolveComputed(
     failed(field, error) {
       const now = clock.elapsedMs();
       const known = failures.get(field);
-      // Many rows fail for the same reason. A stack trace for each row of each page would fill the
-      // disk of the log.
+      // Many rows fail for the same reason. A stack trace for each would fill the disk with logs.
       if (known !== undefined && now < known.observedAt + intervalMs) {
         known.suppressed++;
         return;
@@ -38,5 +37,5 @@ interface Failures {
   suppressed: number;
 }
 
-/** The time in which further failures of a field are only counted, in milliseconds. */
+/** The minimum time between two reports about a field, in milliseconds. */
 const intervalMs = 60_000;

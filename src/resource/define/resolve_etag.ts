@@ -51,7 +51,7 @@ export function resolveEtag(
   };
 }
 
-/** Throws a plain Error if `etag.updatedAtField` contradicts the timestamps of the table. */
+/** Throws a plain Error if `etag.updatedAtField` contradicts the table's declared timestamps. */
 function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
   const declared = table.columns.filter(({ writeTimestamp }) => writeTimestamp === "updated");
   const agrees = updatedAtField === null || updatedAtField.writeTimestamp === "updated" ||

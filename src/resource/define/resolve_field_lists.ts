@@ -13,7 +13,7 @@ import type { SoftDelete } from "../model/soft_delete.ts";
 import type { CallerFieldLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
 
 export interface ResolvedFields {
-  /** The limit of every caller's fields. API descriptions contain all of these fields. */
+  /** The most fields that any caller can have. API descriptions contain all of these fields. */
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldsOfCaller | null;
@@ -81,7 +81,7 @@ export function resolveFieldLists(
     };
   };
   return {
-    // Fields that some caller may change are described as changeable.
+    // A field is described as changeable if at least one caller is allowed to change it.
     widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
     of: varying.size > 0 ? ofCaller : null,
     varying,
@@ -103,7 +103,7 @@ function narrowed(
     readable,
     writable: within("writable"),
     immutable: within("immutable"),
-    // A filter and an order reveal values too, so no caller may use withheld columns in them.
+    // Filters and orders reveal values, too, so a caller cannot use withheld columns in them.
     filterable: within("filterable").difference(withheld),
     sortable: within("sortable").difference(withheld),
   };
@@ -116,7 +116,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** Returns the fixed limit of a list, or null if the list is only a function of the user. */
+/** Returns the fixed list, or null if the option is only a function of the user. */
 export function pickFixedLimit<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,

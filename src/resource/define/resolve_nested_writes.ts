@@ -5,8 +5,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 /**
  * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
  * foreign keys of related rows, so they need no other value. Throws a plain Error for
- * `nestedWrites` without relations, and for a link table with a required column that no source
- * fills.
+ * `nestedWrites` without relations, and for a link table with a required column that neither a
+ * relation nor the database fills in.
  */
 export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
@@ -34,7 +34,7 @@ function foreignKeys({ type, steps: [first, second] }: Relation): readonly Colum
   return [...first.other, ...(second === undefined ? [] : second.own)];
 }
 
-/** Requires that the columns of a link table can be filled, unless a resource serves the table. */
+/** Requires that every column of a link table can be filled, unless a resource serves the table. */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
   const link = relation.steps[0].table;
   if (relation.type !== "manyToMany" || served.has(link)) return;

@@ -18,8 +18,8 @@ import { deriveRelations } from "./derive_relations.ts";
 
 /**
  * Resolves the relations of all resources: the declared relations, and the relations that foreign
- * keys imply. `driver` is the database of definitions that do not set `db`. Throws a plain Error
- * for an invalid declaration.
+ * keys imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid
+ * declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],
@@ -37,7 +37,7 @@ export function resolveRelations(
     const declared = Object.entries(relations).map(([name, options]) =>
       resolveRelation(name, from, options, served)
     );
-    // A declared relation replaces a derived relation of the same name.
+    // A declared relation overrides a derived relation of the same name.
     const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
     return [from.definition, new Map(all)] as const;
   }));
@@ -83,7 +83,7 @@ function resolveRelation(
   return relation;
 }
 
-/** Matches a name with syntax of `include` or dotted names, or a name that sets a prototype. */
+/** Matches names with a dot, with syntax of `include`, and `__proto__`, which sets a prototype. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(

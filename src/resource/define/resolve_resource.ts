@@ -40,7 +40,7 @@ import { canGenerate } from "../model/generated_column.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver that records a configured driver's writes, or that driver itself. */
+  /** Returns the driver for writes: it records changes, or it is `driver` without recording. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -48,15 +48,15 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** Returns in whose name the database runs the statements of a caller, or null. */
+  /** Returns the role and the claims with which a caller's statements run, or null. */
   readonly identityOf: Resource["identityOf"];
-  /** Returns the columns on which the roles of callers have rights. Absent without such roles. */
+  /** Returns how to look up a role's rights on the columns of a table. Absent if not needed. */
   readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
-  /** The definitions of resources whose own or related fields depend on the caller. */
+  /** Returns the lookup of the columns on which a caller's role has rights, if they have roles. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;
-  /** Returns true if an index begins with the column. Requires that the indexes were read. */
+  /** Returns true if the column is the first of an index. The indexes must be known already. */
   isIndexed(column: ColumnInfo): boolean;
   /**
    * The tables whose constraints define how a conflict is resolved, such as `ON CONFLICT REPLACE`.
@@ -280,7 +280,7 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
   return { defaultLimit, maxLimit };
 }
 
-/** The columns of new rows that receive a value, by the source of the value. */
+/** The columns that receive a value in a new row, by the source of the value. */
 interface Filled {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly generated: ReadonlySet<ColumnInfo>;

@@ -22,8 +22,9 @@ type Options = CheckedDefinition["options"]["search"];
 
 /**
  * Opens the search index of a resource. Returns null if the app has no search adapter, if search is
- * disabled, or if the resource has no string to search. Returns null also for a view, because
- * nothing reports its changes to an index. Throws a plain Error for fields that cannot be searched.
+ * disabled, or if the resource has no string column. Returns null also for a view, because the
+ * change log does not record changes of views. Throws a plain Error for fields that cannot be
+ * searched.
  */
 export function resolveSearch(
   options: Options,
@@ -65,7 +66,7 @@ function resolveFields(
   }
   const weights = new Map(texts.map((column) => [column, 1]));
   for (const [name, { weight, searchable }] of Object.entries(given)) {
-    // The keys of the object are names. `find` would report each name as deprecated.
+    // The object's keys are property names. `find` would report each of them as deprecated.
     const column = table.byName.get(name);
     if (column === undefined) {
       throw new Error(

@@ -7,10 +7,10 @@ import { requireTableInfo } from "./resource_definition.ts";
 import { resolveRelations } from "./resolve_relations.ts";
 
 /**
- * Widens the columns of references, so that both columns of a reference are formatted alike. If a
- * relation compares an untyped column with a key, the column's values are formatted as keys, as if
- * the database declared the reference. Otherwise the column would show a string that differs from
- * the key of the related row. A changed table gets a new description.
+ * Changes the kind of referencing columns, so that both columns of a reference are formatted alike.
+ * If a relation compares an untyped column with a key, the column's values are formatted as keys,
+ * as if the database declared the reference. Otherwise the column would show a string that differs
+ * from the key of the related row. The result contains a new description for each changed table.
  */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],

@@ -3,9 +3,8 @@ import { accepts } from "@std/http/negotiation";
 /**
  * Returns the media type of `offered` that the `Accept` header of a request prefers (RFC 9110,
  * 12.5.1). If types have equal quality, a type that the header names precedes a type that a
- * wildcard matches. Among types that are otherwise equal, it returns the first offered type.
- * Without an acceptable type, it returns the first offered type. The RFC allows that, and a
- * response in another format helps more than a refusal.
+ * wildcard matches. If types are otherwise equal, or if no type is acceptable, it returns the first
+ * offered type. The RFC allows this, and a response in another format is more useful than an error.
  */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
@@ -18,8 +17,8 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // The parameter `numbers=safe` asks for a format of numbers. Any type may have the parameter.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // The offered types include the parameter, because a media range with a parameter matches no type
-  // without the parameter.
+  // The offered types include `numbers=safe`, because a range of `Accept` with a parameter matches
+  // no type without the parameter.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

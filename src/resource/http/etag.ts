@@ -13,15 +13,15 @@ export interface EtagPolicy {
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns that the caller may read. ETags contain other columns only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /** The ETag rules of a caller that may read fewer fields than other callers; else null. */
+  /** The ETag rules for a caller that cannot read all fields, or null for any other caller. */
   readonly caller: CallerEtagRules | null;
   /** The keys of the hashes. Without the keys, a client cannot test guesses of hidden values. */
   readonly keys: EtagKeys;
 }
 
-/** The rules for the ETags of a caller that may read fewer fields than other callers. */
+/** The ETag rules for a caller that cannot read all fields. */
 export interface CallerEtagRules {
-  /** Columns that the caller may not read. ETags depend on them only if computed fields exist. */
+  /** Columns that the caller cannot read. ETags contain them only if there are computed fields. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
   /**
@@ -84,8 +84,8 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * Returns the version that a precondition requires: a single ETag of this service with the version
- * of an integer column. Returns null for any other precondition.
+ * Returns the version that a precondition requires: `If-Match` must be one ETag of this service
+ * that contains the value of an integer version column. Returns null for any other precondition.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
@@ -118,7 +118,7 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** A string that identifies a row's version, and whether ETags may contain it unhashed. */
+/** A string that identifies a version of a row, and if an ETag can contain the string unhashed. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -148,8 +148,8 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 /**
  * Returns the value, or a hash of an unreadable value. Ids and versions come from rows, so a value
  * with characters that are unsafe in a header is hashed, too. The key of the row is part of the
- * hash. Otherwise a client could find out a hidden version, by comparison with the ETag of a row
- * whose hidden version the client controls.
+ * hash. Otherwise a client could create a row with a guessed version, and compare its ETag with the
+ * ETag of another row.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -167,8 +167,8 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the ETag of a version without the caller's suffix, if the caller may read the version. A
- * write also accepts this ETag, which may come from a response with other fields.
+ * Returns the ETag of a version without the caller's suffix, if the caller can read the version.
+ * Writes accept this ETag, too, because the client may have it from a response with other fields.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];

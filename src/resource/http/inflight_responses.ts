@@ -16,7 +16,7 @@ export interface AnswerDelivery extends SerializationTurns {
   readonly mayBeLarge: boolean;
   /** Returns a promise for the end of the delivery, or null if the listener does not report it. */
   delivered(): Promise<unknown> | null;
-  /** Returns the part of a multiplexed stream that this response becomes; null for any other. */
+  /** Returns the part of a multiplexed stream that carries this response, or null. */
   part(): StreamPart | null;
 }
 
@@ -28,18 +28,18 @@ export class InflightResponses {
   #bytes = 0;
   /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
-  /** Replies are serialized one at a time, because each needs memory for its data and JSON. */
+  /** Large replies are serialized one at a time, because each needs memory for data and JSON. */
   readonly #writing = new Semaphore(1);
 
-  /** The number of bytes that further responses may have. */
+  /** The number of bytes that can be added before the limit is reached. */
   get room(): number {
     return maxSendingBytes - this.#bytes;
   }
 
   /**
-   * Counts a long string until it is delivered. A shorter string fits into the buffers of its
-   * socket, and does not count. Throws a 503 if the limit is exceeded, unless the request is a
-   * write. A write always gets its response, because only the response confirms the write.
+   * Counts a long body until it is delivered. A short body fits into the buffers of its socket, and
+   * does not count. Throws a 503 if the limit is exceeded, unless the request is a write. A write
+   * always gets its response, because only the response confirms the write.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -47,7 +47,7 @@ export class InflightResponses {
     this.#holdUntilDelivered(bytes, delivery);
   }
 
-  /** Counts the bytes of a response in parts until its delivery. Throws a 503 above the limit. */
+  /** Counts the bytes of a response that is sent in parts. Throws a 503 above the limit. */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
@@ -73,8 +73,8 @@ export class InflightResponses {
 
   /** Returns the 503 for a response that cannot be sent to an identity now. */
   refusal(identity: string): Problem {
-    // The database was read for nothing. If the client does not read its other responses, the
-    // client is charged for this read.
+    // The database has already been read for this response. A client that does not receive its
+    // other responses is charged for the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",
@@ -103,7 +103,7 @@ export class InflightResponses {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Returns true if an identity has at least the average size of undelivered responses. */
+  /** Returns true if the identity has at least an average identity's share of undelivered bytes. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;

@@ -7,8 +7,8 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 /** The limit for the bodies of running requests, in bytes. A single request may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
 /**
- * The time after which a request no longer counts as running, in milliseconds. After this time, the
- * request must be waiting for something else.
+ * The time after which a request no longer counts as running, in milliseconds. A request that runs
+ * for longer probably waits for something other than the processor.
  */
 const maxHeldMs = 250;
 /** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
@@ -20,9 +20,9 @@ interface Waiter {
 }
 
 /**
- * Limits how many requests with large bodies run at the same time. If fifty such requests used a
- * database at the same time, other sockets would wait for tenths of a second. None of the fifty
- * requests would finish sooner. Waiting requests of different identities alternate.
+ * Limits how many requests with large bodies run at the same time. Fifty such requests at the same
+ * time would delay all other clients by tenths of a second, and none of the fifty would finish
+ * sooner. Identities (users or addresses) take turns in the queue.
  */
 export class LargeBodyLimiter {
   readonly #clock: Pick<Clock, "after">;
@@ -34,7 +34,7 @@ export class LargeBodyLimiter {
     this.#clock = clock;
   }
 
-  /** Runs a request's work in its identity's turn. Rejects with a 503 if too many requests wait. */
+  /** Runs the work when its identity has its turn. Rejects with a 503 if too many requests wait. */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;
@@ -74,7 +74,7 @@ export class LargeBodyLimiter {
       });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
-      // The bytes count already, so that no new request takes the capacity before the work begins.
+      // The bytes count before the work begins, so that no new request takes the capacity first.
       this.#runningBytes += next.bytes;
       next.begin();
     }

@@ -12,9 +12,9 @@ export interface ReplySizeLimits {
 /** The size in bytes from which JSON is serialized in parts, to avoid delays of other requests. */
 export const maxBytesAtOnce = 512 * 1024;
 
-/** Runs the parts of a long serialization in separate turns of the event loop. */
+/** Runs the parts of a long serialization, each in a separate turn of the event loop. */
 export interface SerializationTurns {
-  /** Runs work that keeps the event loop busy for milliseconds, in the turn of the client. */
+  /** Runs work that keeps the event loop busy for milliseconds, when it is the client's turn. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
@@ -24,7 +24,6 @@ export class LargeReply {
   readonly #json: unknown;
   readonly #size: ReplySizeLimits;
 
-  /** Creates the reply without serializing its data. */
   constructor(head: Omit<Reply, "body">, json: unknown, size: ReplySizeLimits) {
     this.#head = head;
     this.#json = json;
@@ -71,7 +70,7 @@ export interface WrittenReply {
 }
 
 const encoder = new TextEncoder();
-/** The size of a chunk, in bytes. Small chunks keep the count of undelivered bytes exact. */
+/** The size of a chunk, in bytes. With small chunks, the undelivered bytes are counted exactly. */
 const bytesOfChunk = 64 * 1024;
 
 /** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */

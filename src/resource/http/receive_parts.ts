@@ -17,24 +17,24 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The memory limit for the import of one body, in bytes. The parts of one record do not count. */
+/** The maximum of received and unused bytes of one body. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/** The number of bytes that a client must send per body timeout. Even a modem is that fast. */
+/** The number of bytes that a client must send within each `bodyTimeoutMs`. Even a modem can. */
 const bytesPerTimeout = 64 * 1024;
 
 /**
- * The number of parts that a body may have in addition to one part for every 64 bytes. A chunked
- * body of single bytes would need a turn of the event loop for each byte.
+ * The number of parts that a body may have in addition to one part for every 64 bytes. Without a
+ * limit, a chunked body of single bytes would need a turn of the event loop for each byte.
  */
 const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
  * Receives a body part by part. The function receives the next part while the current part is used,
- * so that the client sends as fast as its parts are used. Throws a 400 if the body ends early, and
- * a 408 if the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`,
- * and a 503 while too many bodies are received.
+ * so that the client can send without pauses. Throws a 400 if the body ends early, and a 408 if the
+ * client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`, and a 503
+ * while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,
@@ -81,7 +81,7 @@ export async function* receiveParts(
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();
-    // If the body is not at its end, this closes the connection.
+    // If the body is not at its end, this call closes the connection.
     void reader.cancel().catch(() => undefined);
   }
 }
@@ -111,7 +111,7 @@ class ClientTime {
     }
   }
 
-  /** Adds time for bytes that the client has sent. A fast client cannot save time for later. */
+  /** Adds time for bytes that the client has sent, up to `bodyTimeoutMs`. */
   gain(bytes: number): void {
     const gained = this.#timeoutMs * bytes / bytesPerTimeout;
     this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);

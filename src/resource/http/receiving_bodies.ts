@@ -16,16 +16,16 @@ const turnMs = 1;
 
 /** A request body that is being received, and that counts against the shared limit. */
 export interface IncomingBody {
-  /** Sets the bytes of this body that count against the limit. May throw a 503. */
+  /** Sets how many bytes of this body count against the limit. Throws a 503 above the limit. */
   hold(bytes: number): void;
-  /** Returns a promise that resolves when the next part may be read; undefined if it may now. */
+  /** Returns a promise for the time to read the next part, or undefined to read it immediately. */
   nextPart(): Promise<void> | undefined;
   /** Stops counting the body against the limit. */
   end(): void;
 }
 
 /**
- * Limits the request bodies that are being received in an app, because a client may send most of a
+ * Limits the request bodies that are being received in an app, because clients could send most of a
  * large body and then wait. Large bodies share one limit.
  */
 export class ReceivingBodyLimiter {

@@ -19,14 +19,14 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
-/** The maximum number of digits of a number. No column has more. A million would take 200 ms. */
+/** The maximum number of digits of a number. No column has more. Parsing a million takes 200 ms. */
 const maxDigits = 1_000;
 
 export function bodyJsonLimits(maxFields: number): JsonLimits {
   return { levels: maxDepth, names: maxFields, digits: maxDigits };
 }
 
-/** Code that may have read the body of a request before its route. */
+/** Code outside of the route, such as a middleware, that may have read the body of a request. */
 export interface BodyReceiver {
   /**
    * Returns the body if this receiver has read or will read it, or null if the body is still in the
@@ -47,7 +47,7 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // This check runs first. If it threw during the read, nothing would handle the read's failure.
+  // This check comes before the read. If it threw later, the read's rejection would be unhandled.
   requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);
@@ -120,12 +120,12 @@ export async function receiveBody(
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
-  // The declared bytes count before the body is read. Until then the bytes remain at the client.
+  // The declared length counts before the bytes are received. Rejected bytes stay with the client.
   if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server enforces a declared length. Reading without a stream is faster.
+    // The server enforces a declared length. Reading a small body without a stream is faster.
     const bytes = held === null
       ? request.bytes()
       : collect(request, { limits, held, expected: Number(declared ?? 0) });
@@ -162,7 +162,7 @@ async function collect(
   return bytes;
 }
 
-/** Returns the 400 for a body that would need a turn of the event loop for a few bytes. */
+/** Returns the 400 for a body in very small parts, each of which needs a turn of the event loop. */
 export function tooManyParts(): Problem {
   return new Problem(
     "invalid-body",
@@ -171,14 +171,12 @@ export function tooManyParts(): Problem {
   );
 }
 
-/** Returns the 408 for a body that did not arrive in time. */
 export function tooLate(): Problem {
   return new Problem("request-timeout", "The body did not arrive in time", {
     headers: { connection: "close" },
   });
 }
 
-/** Returns the 413 for a body of more than `limit` bytes. */
 export function tooLarge(limit: number, details?: { readonly limit: number }): Problem {
   return new Problem(
     "payload-too-large",

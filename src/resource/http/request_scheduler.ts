@@ -5,7 +5,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. Its members are read only if the request waits. */
+/** A request that may have to wait. The scheduler reads the members only if it does. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -13,25 +13,26 @@ export interface WaitingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The maximum estimated duration of requests in one turn of the event loop, in milliseconds. */
+/** The maximum estimated duration of the requests of one event loop turn, in milliseconds. */
 const turnMs = 10;
 /**
- * The limit of the total duration of short requests in one turn, in milliseconds. With a lower
- * limit, the additional turns would delay short requests more than they help.
+ * The maximum total duration of short requests in one turn, in milliseconds. With a lower limit,
+ * short requests would wait for more turns and take longer.
  */
 const quickTurnMs = 25;
-/** The expected time of a request before any request was measured, in milliseconds. */
+/** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow and delays other requests. */
 const expensiveFromMs = 1;
 /**
- * The time, in milliseconds, before the scheduler first checks if a turn has ended. A check takes a
- * tenth of a short request's time. Two slow requests take longer than these milliseconds.
+ * The time, in milliseconds, before the scheduler first checks if a turn has ended. The check is
+ * omitted until then, because it takes a tenth of the time of a short request. Two slow requests
+ * take longer than this time, so the check follows them.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
-/** The wait after which a request gets an abort signal, in milliseconds. Most waits are shorter. */
+/** The wait, in milliseconds, before the scheduler checks for a disconnected client. */
 const lookForClientAfterMs = 250;
 
 interface Waiter {
@@ -40,12 +41,11 @@ interface Waiter {
 }
 
 /**
- * Distributes requests that may keep the event loop busy for milliseconds over the turns of the
- * event loop. Deno passes on all requests that have arrived, one after the other. Fifty requests of
- * ten milliseconds would delay every other request by half a second. Therefore a turn of the event
- * loop begins only as many requests as it has time for. The other requests wait in a queue in which
- * the identities alternate. Between two turns the event loop handles all other work. While requests
- * are short or few, no request waits.
+ * Limits the requests that begin in one turn of the event loop, because a request may keep the
+ * event loop busy for milliseconds. Deno begins all requests that have arrived, so fifty requests
+ * of ten milliseconds would delay every other request by half a second. The other requests wait in
+ * a queue in which the identities alternate. Between two turns the event loop handles all other
+ * work. While requests are short or few, no request waits.
  */
 export class RequestScheduler {
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class RequestScheduler {
   #someWait = false;
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /** True while the scheduler waits until further requests may begin. */
+  /** True between two turns, while the event loop handles other work. */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;
@@ -102,13 +102,13 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** Stores the shorter of the last two durations. A pause of the process may lengthen one. */
+  /** Uses the shorter of the last two durations: a pause of the process lengthens only one. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;
   }
 
-  /** Continues after a real timer. Only then has Deno handled all I/O (see `createYieldTurn`). */
+  /** Continues after a real timer: Deno handles all I/O only then (see `createYieldTurn`). */
   async #continue(): Promise<void> {
     this.#isResting = true;
     await (this.#costMs < expensiveFromMs ? new Promise<void>(afterPendingIo) : sleep(0));
@@ -124,7 +124,7 @@ export class RequestScheduler {
     work: () => MaybePromise<Result>,
   ): Promise<Result> {
     const since = this.#clock.elapsedMs();
-    // Another request may cause this turn, but observers must see the context of this request.
+    // An earlier request may begin this work, but observers must see the context of this request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** The path and the raw query of a request target (RFC 9112, 3.2), separated once per request. */
 export interface RequestTarget {
-  /** The path as it was sent, still percent-encoded, from the first slash on. */
+  /** The percent-encoded path as the client sent it, from the first slash on. */
   readonly path: string;
   /** The query without the question mark. */
   readonly query: string;
@@ -10,7 +10,7 @@ export interface RequestTarget {
 
 /**
  * Returns the request target of a URL: its raw path and its raw query. `new URL()` would resolve
- * `..` and throw for an invalid `Host`. Every decision about a path uses this function.
+ * `..` and throw for an invalid `Host`. All code that examines a path uses this function.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
@@ -26,17 +26,17 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Creates a check for requests whose `Host` header would change the path. A listener concatenates
- * `Host` and request target to a URL without checking them. `GET /healthz` with `Host:
- * x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows only `/healthz`.
- * Therefore both the header and the URL before its path must be a host with an optional port (RFC
- * 9112, 3.2).
+ * Creates a check that rejects requests whose `Host` header would change the path. A listener
+ * concatenates `Host` and request target to a URL without checking them. `GET /healthz` with
+ * `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows only
+ * `/healthz`. Therefore both the header and the URL before its path must be a host with an optional
+ * port (RFC 9112, 3.2).
  *
  * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and a serverless platform that calls
  * `fetch` passes only the URL.
  */
 export function createHostCheck(): (request: Request) => boolean {
-  // Nearly all requests have the same host, so they need only two string comparisons.
+  // Nearly all requests have the same host, so a check usually compares two strings.
   let known: string | null = null;
   let knownStart = "";
   return function hasPlainHost(request) {
@@ -61,7 +61,7 @@ export function invalidHost(): Problem {
   );
 }
 
-/** Returns true for a host that `new URL()` accepts. The pattern allows ports above 65535. */
+/** Returns true if `new URL()` accepts the host. The pattern alone allows ports above 65535. */
 function isPlain(host: string): boolean {
   return plainHost.test(host) && URL.canParse(`http://${host}/`);
 }
@@ -69,5 +69,5 @@ function isPlain(host: string): boolean {
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;
 const plainHost = new RegExp(`^${hostWithPort}$`, "i");
 
-/** An absolute request target (RFC 9112, 3.2.2) contains its own host, and may have no path. */
+/** An absolute request target (RFC 9112, 3.2.2) contains its own host, and can omit the path. */
 const plainStart = new RegExp(String.raw`^[a-z][a-z\d+.-]*://${hostWithPort}(?:/|(?=[?#]|$))`, "i");

@@ -9,11 +9,11 @@ import type { SqlValue } from "../../sql/fragment.ts";
 export interface ResponseByteBudget {
   /** The maximum number of bytes of the response. */
   readonly limit: number;
-  /** The remaining number of bytes. A row that the response contains twice counts twice. */
+  /** The remaining number of bytes. A row that occurs twice in the response counts twice. */
   left: number;
 }
 
-/** A part of a response. The error of a response that is too large names the part. */
+/** A part of a response. The error of a response that is too large names the largest part. */
 export interface ResponsePart {
   /** The name in the error's details: `rows`, `groups`, or an include's path: `author.posts`. */
   readonly name: string;
@@ -33,14 +33,12 @@ export const singleRowPart: ResponsePart = {
   advice: "Request fewer fields with select",
 };
 
-/** The rows in the response to a batch. */
 export const writtenRowsPart: ResponsePart = {
   name: "rows",
   subject: "the rows of this write, as it would answer them,",
   advice: "Write fewer rows at once",
 };
 
-/** The groups of an aggregate. */
 export const groupsPart: ResponsePart = {
   name: "groups",
   subject: "the groups",
@@ -64,7 +62,7 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Respo
   );
 }
 
-/** Converts the error of a read that exceeded the byte limit to a problem that names the part. */
+/** Converts the error of a read that exceeded the byte limit to a problem that names `part`. */
 export function asResponseTooLarge(error: unknown, limit: number, part: ResponsePart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? responseTooLarge(limit, part) : error;
@@ -117,7 +115,7 @@ function containerBytes(document: SqlValue): number {
   return bytesOfContainer * count;
 }
 
-/** Counts the bytes of rows that each occur once in the response. Throws a 422 for too many. */
+/** Counts the bytes of rows that each occur once in the response. Throws a 422 above the limit. */
 export function countRowBytes(
   bytes: ResponseByteBudget,
   rows: readonly (readonly SqlValue[])[],
@@ -128,10 +126,10 @@ export function countRowBytes(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
-/** The assumed size of one value of a group with its name, in bytes. */
+/** The assumed size of a value in an aggregate's group, with its name, in bytes. */
 const bytesOfValue = 64;
 
-/** Returns the approximate size in bytes of an aggregate's groups of strings and numbers. */
+/** Estimates the size in bytes of an aggregate's groups, which contain strings and numbers. */
 export function estimateGroupBytes(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {

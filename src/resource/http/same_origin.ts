@@ -2,9 +2,9 @@ import { requireJson } from "./request_body.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * Requires that no page of another origin can send this POST with the cookies of the user. A POST
- * with a JSON body needs no check, because a browser sends a preflight request before it sends JSON
- * to another origin. A browser sends a POST without a content type immediately. Throws a 415.
+ * Requires that the page that sends this POST with the user's cookies has the service's origin. A
+ * POST with a JSON body needs no check, because a browser sends a preflight request before it sends
+ * JSON to another origin. A browser sends a POST without a content type immediately. Throws a 415.
  */
 export function requireSameOrigin({ header }: { header(name: string): string | null }): void {
   if (header("content-type") !== null) return requireJson(header);

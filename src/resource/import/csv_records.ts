@@ -34,7 +34,7 @@ export async function* csvRecords(
   }
 }
 
-/** Returns true for an empty line, which is a row with NULL only in a CSV with one field. */
+/** Returns true for an empty line. In a CSV with a single field, it is a row with NULL instead. */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }
@@ -70,7 +70,7 @@ function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Fie
   });
 }
 
-/** Returns the field names that an export may contain, and the names that a body may set. */
+/** Returns the field names that an export can contain and those that a body can set. */
 function knownNames(resource: Resource): ReadonlySet<string> {
   const { table, fields, computed, relations } = resource;
   const columns = table.columns.filter((column) =>
@@ -128,7 +128,7 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
 }
 
 function numberOf(text: string): unknown {
-  // A double represents fewer than 16 digits exactly.
+  // A double represents a number of fewer than 16 digits exactly.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
   // A string that is not JSON number syntax stays a string.
   return number.test(text) ? parseJson(text) ?? text : text;

@@ -8,7 +8,7 @@ export class ImportRecord {
   readonly body: unknown;
   readonly fault: RecordFault | null;
 
-  /** Creates a record. Objects of a class cost less garbage collection (see `PreparedRow`). */
+  /** Creates a record. Objects of a class need less garbage collection (see `PreparedRow`). */
   constructor(line: number, size: number, body: unknown, fault: RecordFault | null = null) {
     this.line = line;
     this.size = size;
@@ -23,7 +23,7 @@ export interface RecordFault {
   readonly message: string;
 }
 
-/** The records of a body in groups. A promise for each record would take too long. */
+/** The records of a body in groups. One promise for each record would take too long. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
 /** The error of a line after which the rest of a body cannot be read. */

@@ -17,7 +17,7 @@ export interface ImportOutcome {
   readonly written: number;
 }
 
-/** A range of lines of an import, including the last line. */
+/** A range of lines of an import. The last line belongs to the range. */
 export interface LineRange {
   readonly from: number;
   /** The last line, or null for the end of the body. */
@@ -27,7 +27,7 @@ export interface LineRange {
 /** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;
 
-/** The errors of an import by line, as many as a response lists. */
+/** The errors of an import by line, up to the maximum of one response. */
 export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
@@ -36,7 +36,7 @@ export class LineErrors {
     return this.#errors.length === 0;
   }
 
-  /** True if there are as many errors as a response lists. */
+  /** True if the maximum number of errors is reached. */
   get isFull(): boolean {
     return this.#errors.length >= maxLineErrors;
   }
@@ -46,7 +46,7 @@ export class LineErrors {
     if (!this.isFull) this.#errors.push(error);
   }
 
-  /** Adds the lines of a chunk that was not written. Adjacent chunks become one range. */
+  /** Adds the lines of a chunk that was not written. If `isNext`, extends the previous range. */
   addUnwritten({ from, to }: LineRange, isNext: boolean): void {
     const last = this.#unwritten.at(-1);
     if (last !== undefined && isNext) last.to = to;

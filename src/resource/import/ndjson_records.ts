@@ -9,7 +9,7 @@ export interface RecordOptions {
   readonly maxRecordBytes: number;
   /** The maximum number of member names in one record. */
   readonly maxFields: number;
-  /** True if numbers in NDJSON may have the safe form, as with `numbers=safe`. Default: false. */
+  /** True if the NDJSON can contain numbers in the form of `numbers=safe`. Default: false. */
   readonly safeNumbers?: boolean;
 }
 

@@ -3,7 +3,6 @@ export interface CsvRecord {
   readonly fields: readonly (string | null)[];
   /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** The number of characters of the record. */
   readonly size: number;
 }
 
@@ -16,7 +15,7 @@ export interface CsvFault {
 /**
  * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. The first line has the number
  * `firstLine`. Calls `take` with each record, and returns the first fault, or null at the end.
- * Quotes must be exact, as in exports: an ambiguous string is a fault.
+ * Misplaced quotes are a fault, because the string would be ambiguous.
  */
 export function parseCsv(
   text: string,

@@ -7,7 +7,6 @@ import { RowShaper } from "./shaped_row.ts";
 
 /** Prepared rows that are adjacent in the body of an import. */
 export interface RowChunk {
-  /** The accepted rows. */
   readonly rows: readonly PreparedRow[];
   /** The number of records, including rejected ones. */
   readonly count: number;

@@ -35,8 +35,8 @@ export interface ImportPlan {
 
 /**
  * Imports the rows of a body while it is read. Each call of `records` reads the body from its
- * start. Throws a 422 with the errors by line if rows were rejected. In chunk mode the 422 lists
- * the lines that were not written.
+ * start. Throws a 422 with the errors by line if rows were rejected. With one transaction for each
+ * chunk, the 422 lists the lines that were not written.
  */
 export async function runImport(
   records: () => ImportRecords,
@@ -47,14 +47,14 @@ export async function runImport(
   const ofCall = { ...call, record: null, grant };
   const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
-  // A before-hook runs outside of transactions, so its rows are read before the transaction.
+  // A before-hook is slow and must not run in a transaction, so all rows are prepared before it.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }
 
 const noTurn: YieldTurn = () => Promise.resolve();
 
-/** The number of rows written in one turn of the event loop, and checked by one savepoint. */
+/** The number of rows that are written in one turn of the event loop and share a savepoint. */
 const sliceRows = 512;
 
 type ImportCall = WriteCall & OperationCall<void>;
@@ -89,7 +89,7 @@ class RowImport {
   /** Reads and writes all rows within one transaction. */
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     return await this.#atomic(dryRun, async (connection) => {
-      // Discards the count of a previous attempt.
+      // Resets the count, because a retried transaction reads all rows again.
       this.#rows = 0;
       this.#errors = new LineErrors();
       for await (const chunk of this.#chunks(sliceRows)) {
@@ -198,7 +198,7 @@ class RowImport {
       });
       return true;
     } catch (error) {
-      // The commit does not report which row a deferred constraint rejects.
+      // If a deferred constraint fails at the commit, the error does not name the row.
       const isCommit = error instanceof DatabaseError && refusalKinds.has(error.kind);
       const refused = isCommit ? new RefusedRowsError([{ line: chunk.from, error }]) : error;
       if (!(refused instanceof RefusedRowsError)) throw error;
@@ -211,13 +211,13 @@ class RowImport {
     return rowChunks(this.#records(), { write: this.#call, maxRows, giveTurn: this.#giveTurn });
   }
 
-  /** Throws if the client has disconnected, because the client would not receive the outcome. */
+  /** Throws if the client has disconnected, because it would not learn what was written. */
   #requireClient(): void {
     if (!this.#call.request.signal().aborted) return;
     throw new Problem("invalid-body", "The client has left before its rows were written");
   }
 
-  /** Runs after the transaction, because it queries the database for the names of fields. */
+  /** Runs after the transaction, because it queries the database for field names. */
   async #addRefused({ rows }: RefusedRowsError): Promise<void> {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;

@@ -10,10 +10,10 @@ export interface TextBlock {
 }
 
 export interface BlockOptions {
-  /** True if a line feed between double quotes does not end a record, as in CSV. */
+  /** True if a line feed in a quoted field does not end a record, as in CSV. */
   readonly quotes: boolean;
   readonly maxRecordBytes: number;
-  /** Examines the bytes of a block, which is faster than to examine its string. */
+  /** Examines the bytes of a block, which is faster than examining the block as a string. */
   readonly isPlain?: (bytes: Uint8Array) => boolean;
 }
 

@@ -41,8 +41,9 @@ export class SliceWriter {
   }
 
   /**
-   * Writes rows in the transaction of an import, as many as possible in one statement. If rows are
-   * rejected, it inserts all rows one by one, and throws {@link RefusedRowsError}.
+   * Writes rows in the transaction of an import, as many as possible in one statement. If the
+   * statement is rejected, inserts the rows one by one, and throws {@link RefusedRowsError} if any
+   * row is rejected.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
@@ -51,11 +52,12 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // All rows may succeed now: in one statement, a generated key may equal a later row's key.
+    // If no row fails alone, the slice is not rejected. In the failed statement, a generated key
+    // can have been equal to the key of a later row.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 
-  /** Retries once if the database generated a key that is taken. */
+  /** If the database has generated a key that is taken, advances the sequence and tries again. */
   async #attemptAgain(
     rows: readonly PreparedRow[],
     connection: WriteConnection,
@@ -63,7 +65,7 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    // The savepoint keeps the transaction usable if the role may not advance the sequence.
+    // The savepoint keeps the transaction usable if the role is not allowed to set the sequence.
     const apart: Connection = {
       query: (statement) =>
         inSavepoint(connection, "service_counter", async () => await connection.query(statement)),
@@ -156,7 +158,7 @@ function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection)
     resource.hooks.onAfterCreate !== undefined;
 }
 
-/** Returns the error of rows that a trigger has dropped or a Postgres rule has stored elsewhere. */
+/** Returns the error for rows that a trigger dropped or a Postgres rule stored elsewhere. */
 function notKept(rows: readonly ShapedRow[], { table }: Resource): Error {
   const isKeyed = rows.every(({ shape: { columns } }) =>
     table.primaryKey.every((column) => columns.includes(column))

@@ -11,7 +11,7 @@ import { loadIncluded, loadIncludedOfOne, relatedRowFilters } from "../read/load
 import { type Include, presentRows, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The grants that decide which included rows a created live view shows. */
+/** The grants that determine which included rows a live view shows. */
 export interface LiveViewGrants {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly user: User | null;
@@ -28,7 +28,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // Rows that look the same can have different ETags, because ETags cover withheld columns.
+    // Two callers can see equal rows with different ETags, because ETags cover withheld columns.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -58,7 +58,7 @@ function rightsKey(includes: readonly Include[], related: LiveViewGrants["relate
   });
 }
 
-/** Returns a key of the shown fields and relations. The key does not depend on the grants. */
+/** Returns a key that is equal for the same fields and relations. It does not depend on grants. */
 function shapeOf({ visible, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,
@@ -119,14 +119,14 @@ interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly identity: string;
 }
 
-/** Masks as many of the first rows as the limit of included rows allows, but at least one row. */
+/** Masks the first rows, as many as the limit of included rows allows, but at least one row. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
   const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
-  // Several streams share the rows, so no client's signal aborts the read. The size is limited,
-  // because a stream keeps the rows in memory until its client reads them.
+  // Several streams share the rows, so a client that disconnects does not abort the read. The size
+  // is limited, because a stream keeps the rows in memory until its client reads them.
   const limited = (part: number) =>
     driver.reads({
       identity,

@@ -61,7 +61,7 @@ export class LiveHubs {
         return this.#openHub(recording, tablesToFollow(some), rights);
       }),
     );
-    // Without a hub there is no stream that a change of the rights could end.
+    // Only a stream can be affected by a change of the rights, and without a hub there is none.
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
@@ -102,8 +102,8 @@ export class LiveHubs {
   }
 
   /**
-   * Ends the streams of tables that the database now hides from the service. Reports the tables in
-   * which new policies do not apply.
+   * Ends the streams of tables from which the database now hides rows or columns of the service.
+   * Reports policies that do not restrict the served rows.
    */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
     await rights.read();
@@ -123,8 +123,7 @@ export class LiveHubs {
       if (!secured.isSubsetOf(known)) driver.renewConnections?.();
       known = secured;
       hub.hide(secured);
-      // New streams are checked against these rights, so the rights are read again. If this read
-      // fails, the next recheck reads them.
+      // New streams are checked against these rights, so they are read now, or in the next recheck.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({
@@ -179,7 +178,7 @@ interface TablesToFollow {
   readonly unrecorded: readonly ColumnInfo[];
 }
 
-/** Returns the subscribable tables and all tables of their relations, which scopes may use. */
+/** Returns the subscribable tables, and the tables of their relations, which scopes can use. */
 function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));

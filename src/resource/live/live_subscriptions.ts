@@ -5,7 +5,7 @@ export interface LiveSubscription {
   readonly key: string;
   /** The path of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
   readonly path: string;
-  /** The resume token of an earlier stream, or null to start at the beginning. */
+  /** The resume token of an earlier stream, or null to begin with a snapshot of the rows. */
   readonly resumeFrom: string | null;
 }
 
@@ -42,7 +42,7 @@ function parseSubscription(given: unknown, index: number): LiveSubscription {
   if (typeof path !== "string" || !path.startsWith("/")) {
     throw unusable('the path of a subscription must be a text that begins with "/"', { index });
   }
-  // The token replaces the header `Last-Event-ID`.
+  // `resumeFrom` is used like the header `Last-Event-ID`, so it has the characters of a header.
   if (resumeFrom !== null && !isToken(resumeFrom)) {
     throw unusable("resumeFrom must be a resume token", { index });
   }

@@ -8,13 +8,13 @@ import type { Resource } from "../model/resource.ts";
 import { requireShownToRole } from "./shown_to_role.ts";
 import { refusedLiteralProblem } from "../read/refused_literal.ts";
 
-/** The body of an opened live stream, or null for a HEAD request or a part of another stream. */
+/** The body of a live stream. Null for a HEAD request and in a multiplexed stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
 /** Returns the hub that opens a resource's live streams. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // A database without subscribable resources has no hub, but its requests were denied before.
+  // Only a database without subscribable resources has no hub. `authorize` denies its streams.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }
@@ -31,7 +31,7 @@ export async function openStream(
   // No client reads the body of a HEAD response, so its stream would never end.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // One statement evaluates the filters of many streams: one invalid value would end them all.
+  // One statement evaluates the filters of many streams. An invalid value would fail it for all.
   const refused = await refusedLiteralProblem(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;
@@ -53,7 +53,7 @@ export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }
 
-/** Resolves when the client disconnects. Listening to the signal costs kilobytes of memory. */
+/** Resolves when the client disconnects. A listener on the signal needs kilobytes of memory. */
 function aborted({ signal }: Request): Promise<unknown> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

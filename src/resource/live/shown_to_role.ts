@@ -19,7 +19,7 @@ export function checkRoleRights(
 ): void {
   for (const resource of resources) {
     const limits = rights.known(resource.table) ?? null;
-    // With `actAs`, users never have the rights of the role that logs in.
+    // With `actAs`, the database runs the statements of users in other roles than this one.
     if (limits === null || resource.identityOf !== null) continue;
     if (resource.isSubscribable) requireShown(resource, limits);
     if (limits.hidesRows && resource.search !== null) {
@@ -47,7 +47,7 @@ export async function reportPolicyBypasses(
     }
   }
   for (const [id, names] of messages) {
-    // The string was made from a bypass above.
+    // The id is the JSON of a policy bypass, written above.
     const bypass = JSON.parse(id) as PolicyBypass;
     observe({ kind: "notice", message: bypassMessage(bypass, [...names]) });
   }
@@ -99,9 +99,9 @@ export function isHiddenFromRole(resource: Shown): boolean {
 }
 
 /**
- * Requires that the database hides no part of a resource from the service. The check is needed for
- * responses that no statement of the service's role produces. Throws a 404, because rights may have
- * changed since the start.
+ * Requires that the database hides no part of a resource from the service. Search results and
+ * stream events come from indexes and the change log, in which the database hides nothing. Throws a
+ * 404 if rights have changed since the start.
  */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);

@@ -5,7 +5,7 @@ import type { OpenTransaction } from "./code_caller.ts";
 /**
  * Returns the API with which a hook or a procedure calls operations. The API acts for the caller of
  * the current operation, within `transaction`. If `transaction` is null, the API acts within the
- * transaction that the operation has joined.
+ * transaction that the operation itself belongs to, if any.
  */
 export function apiForHandler(
   { resource, request, user }: ResourceCall,

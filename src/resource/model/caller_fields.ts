@@ -18,12 +18,12 @@ export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 export interface CallerFieldLists {
   /** A string that is equal for callers with the same fields. */
   readonly id: string;
-  /** The rights of the caller's role on columns of the database. Default: all rights. */
+  /** The columns that the caller's database role cannot read or insert. Default: none. */
   readonly rights?: {
     readonly unreadable: ReadonlySet<ColumnInfo>;
     readonly notInsertable: ReadonlySet<ColumnInfo>;
   };
-  /** Returns the fields of the caller, which are a subset of the widest policy. */
+  /** Returns the fields of the caller, which are a subset of {@link WidestFields}. */
   narrow(): FieldPolicy;
 }
 
@@ -32,12 +32,12 @@ export interface CallerFields {
   readonly fields: FieldPolicy;
   readonly groups: AggregateColumns;
   readonly etag: EtagPolicy | null;
-  /** The columns that other callers may read, but not this caller. */
+  /** The columns that other callers can read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** The columns that the role of the caller may read in the database. Absent for all columns. */
+  /** The columns that the caller's database role can read. Absent if it can read all columns. */
   readonly stored?: readonly ColumnInfo[];
-  /** The columns whose values the role may not insert. Absent for none. */
+  /** The columns whose values the caller's database role cannot insert. Absent for none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
-  /** A string that is equal for callers with equal lists, and different for all other callers. */
+  /** A string that is equal for two callers only if their lists are equal. */
   readonly fieldsKey: string;
 }

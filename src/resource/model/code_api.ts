@@ -31,20 +31,20 @@ import type {
 } from "./code_options.ts";
 
 /**
- * The operations of an app as functions, for one user or for the system. The functions correspond
- * to the HTTP API, without requests and JSON. Each resource is a member named by its path below the
+ * The operations of an app as functions, for one user or for the system. They correspond to the
+ * HTTP API, but need no requests and no JSON. Each resource is a member named by its path below the
  * base path.
  */
 export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** The functions of an API in code. `of` also finds a resource that is named like a function. */
+/** The functions of an API in code. `of` also finds a resource with the name of a function. */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
-   * Hooks need this function, because the types of their own configuration are not available to
-   * them. Throws a plain Error if no resource serves the table.
+   * Hooks need this function, because their code does not know the types of the configuration.
+   * Throws a plain Error if no resource serves the table.
    */
   of<S, I>(table: TableLike<S, I>): CodeCalls<TableApiResource<S, I>>;
   /** Returns the operations of the resource at a path below the base path. */
@@ -57,18 +57,19 @@ export interface CodeApiFunctions<Api> {
   /**
    * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when
    * `work` throws. Calls of `tx.api` are part of the transaction. If one call rejects, only that
-   * call is rolled back. If the database asks for a retry, `work` runs again, up to three times.
-   * Resources of another database do not take part. If the API belongs to an open transaction, as
-   * in after-hooks, `work` runs as a part of that transaction.
+   * call is rolled back. After a serialization failure or a deadlock, `work` runs again, up to
+   * three times. Calls to resources of another database do not belong to the transaction. If the
+   * API belongs to an open transaction, as in after-hooks, `work` runs as a part of that
+   * transaction.
    */
   transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
 }
 
-/** An open transaction for code. */
+/** An open transaction in which server-side code calls operations. */
 export interface CodeTransaction<Api> {
   /** The API of {@link CodeApi}, within the transaction. */
   readonly api: CodeApi<Api>;
-  /** The database of the transaction, on which code can run statements. */
+  /** The handle of the transaction, with which code can run statements. */
   readonly db: DatabaseHandle;
 }
 

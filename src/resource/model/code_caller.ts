@@ -15,21 +15,21 @@ export interface CodeCaller {
   readonly within: OpenTransaction | null;
 }
 
-/** An open transaction that calls by server-side code join, one after the other. */
+/** An open transaction in which calls by server-side code run, one after the other. */
 export interface OpenTransaction {
   /** The driver of the transaction's database. */
   readonly base: Driver;
   /**
-   * Runs `work` as a part of the transaction, with the transaction as its driver. If `work` throws,
-   * only the part is rolled back. Throws a plain Error after the transaction has ended. `isSystem` is
-   * true if the part runs with the rights of the service.
+   * Runs `work` within the transaction. If `work` throws, only the part is rolled back. Throws a
+   * plain Error after the transaction has ended. `isSystem` is true if the part runs with the
+   * rights of the service.
    */
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }
 
 export interface TransactionPart {
   readonly driver: Driver;
-  /** The open transaction that the calls in the work of this part must join. */
+  /** The transaction that nested calls of this part must join. */
   readonly within: OpenTransaction;
   /** Returns the object with which hooks and procedures run statements. */
   handle(plans: SqlPlans): DatabaseHandle;

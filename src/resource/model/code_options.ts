@@ -7,14 +7,14 @@ import type { TagOf } from "../../api/write_options.ts";
 import type { Rule } from "../../filter/rule.ts";
 
 /**
- * A filter in code: from the builders, such as `eq(notes.status, "open")`, from `rsql`, a policy's
- * result, or a string in the filter language. The user needs the right to filter by each field.
+ * A filter in code: a rule from a builder, such as `eq(notes.status, "open")`, from `rsql` or from
+ * a policy, or a string in the filter language. The user must be allowed to filter by each field.
  */
 export type CodeFilter = Rule | string | { readonly filter: string };
 
 /** The options of every call in code. */
 export interface CodeCallOptions {
-  /** Aborts slow reads. If the signal is already aborted, the call rejects with its reason. */
+  /** Aborts slow reads. If the signal is already aborted, the call rejects with its `reason`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface CodeCountOptions extends CodeCallOptions {
   readonly withDeleted?: boolean | undefined;
 }
 
-/** The aggregate options of the client, with the filters that calls by server-side code accept. */
+/** The options of an aggregate, with the filters that calls by server-side code accept. */
 export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
   & Pick<Options, "groupBy" | "count" | "sum" | "avg" | "min" | "max">
   & CodeGroupOptions;

@@ -10,7 +10,7 @@ export interface HookContext {
   readonly db: DatabaseHandle;
   /** The user who writes, or null for an anonymous caller and for the system. */
   readonly user: User | null;
-  /** True if code makes the write through `asSystem()`. */
+  /** True if code makes this write through `asSystem()`. */
   readonly isSystem: boolean;
   /** The request, whose body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
@@ -19,25 +19,25 @@ export interface HookContext {
    * transaction. Each call must be awaited before the hook ends.
    */
   readonly api: CodeApi<AnyApi>;
-  /** The resource that is written to. */
+  /** The resource to which the hook belongs. */
   readonly resource: { readonly name: string; readonly url: string };
 }
 
 /** The context of a before-hook for a stored row. */
 export interface StoredRowContext<S> extends HookContext {
   /**
-   * Returns the row as it was stored before the hook, including hidden columns. The row is not
-   * locked. Other requests may change it until the transaction begins. The row is read at most
-   * once, however often the function is called.
+   * Returns the stored row, including hidden columns. The row is not locked, so other requests can
+   * change it until the transaction begins. The row is read at most once, however often the
+   * function is called.
    */
   current(): Promise<S>;
 }
 
 /**
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
- * the transaction, so slow work belongs there. Before-hooks may return a changed body, or throw a
- * `Problem` to veto. After-hooks run inside the transaction, before it commits. An error of an
- * after-hook rolls the transaction back. `Created` and `Updated` are the results of the
+ * the transaction, so slow work belongs there. Before-hooks can return a changed body, or throw a
+ * `Problem` to reject the write. After-hooks run inside the transaction, before it commits. An
+ * error of an after-hook rolls the transaction back. `Created` and `Updated` are the results of the
  * before-hooks, and `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
@@ -79,7 +79,7 @@ export type NewValues<Returned, I> =
             : never
         ]?: never;
       }
-      // Rejects a promise, which would pass as an object without values.
+      // Rejects promises, which would otherwise pass as objects without values.
       & { readonly [Symbol.toStringTag]?: never }
     )
   >;
@@ -104,5 +104,5 @@ export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
     }
   : RowId;
 
-/** The hooks of a resource without its row types. In the service, rows are plain records. */
+/** The hooks of a resource without its row types: inside the service, rows are plain records. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

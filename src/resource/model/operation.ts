@@ -11,7 +11,7 @@ import type { AnswerDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "./resource.ts";
 
-/** The request of an operation on a resource, split into its parts. Only the body is parsed. */
+/** The request of an operation, split into its parts. Only the body is parsed already. */
 export interface ResourceRequest {
   /** The raw last path segment of routes with an id, else the empty string. */
   readonly segment: string;
@@ -22,19 +22,19 @@ export interface ResourceRequest {
   readonly safeNumbers: boolean;
   /** Returns one header, which takes less time than creating a Headers object. */
   header(name: string): string | null;
-  /** Returns the client's address, or null if the listener does not report it. */
+  /** Returns the client's address, or null if the HTTP server does not report it. */
   address(): string | null;
   /** The caller if server-side code calls the operation, or null for a request. */
   readonly code: CodeCaller | null;
-  /** Charges the request for its items after the first, as soon as the items are counted. */
+  /** Charges the request for each item after the first, as soon as their number is known. */
   readonly debit: Debit;
   /** The HTTP request, for hooks, or null if server-side code calls outside of any request. */
   readonly raw: Request | null;
   /** Aborted when the caller no longer waits. */
   signal(): AbortSignal;
-  /** The delivery of the response to the client, or null for a call by server-side code. */
+  /** How the response is sent to the client; null for a call by server-side code. */
   readonly delivery: AnswerDelivery | null;
-  /** The function that stores the reply in the write's transaction, or null for most requests. */
+  /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /** Returns the body in parts, if the operation reads it itself. Absent for server-side calls. */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
@@ -47,7 +47,7 @@ export interface BodyParts {
   readonly maxPartBytes: number;
 }
 
-/** Stores a reply in the operation's transaction. If this fails, the transaction must roll back. */
+/** Stores a reply in the operation's transaction, which must be rolled back if this rejects. */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
 export type OperationName =
@@ -72,11 +72,11 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants of a request in addition to the grant for the main access of its operation. */
+/** The grants of a request that its operation needs in addition to its main access. */
 export interface AdditionalGrants {
   /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
-  /** The grants to read other resources. A resource that the user may not read is absent. */
+  /** The grants to read other resources, without resources that the user is not allowed to read. */
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
   readonly written: WriteGrants;
@@ -103,7 +103,7 @@ export interface ResourceCall {
 
 /** The call of an operation whose reply may be stored in the transaction of the write. */
 export interface OperationCall<Outcome> extends ResourceCall {
-  /** The function that stores the reply in the write's transaction, or null for most requests. */
+  /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
@@ -115,8 +115,8 @@ export interface WriteCall extends ResourceCall {
 export type ShapedReply = DataReply | Reply;
 
 /**
- * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure.
- * Only `execute` is asynchronous.
+ * The interface of every operation of a resource. Its methods are the stages of the operation.
+ * `parse`, `plan` and `shape` are pure. Only `execute` is asynchronous.
  */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
@@ -126,7 +126,7 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** Returns the query parameters that only this operation has, or undefined if there are none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
-  /** Throws a 403 if the caller may not read columns that the operation needs. */
+  /** Throws a 403 if the caller cannot read columns that the operation needs. */
   requireFields?(resource: Resource): void;
   /** Parses the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
@@ -136,11 +136,11 @@ export interface Operation<Intent, Plan, Outcome> {
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
-  /** Returns the plan as data. No plan exists without a grant, so every operation is authorized. */
+  /** Returns the plan as data. A plan needs a grant, so every operation is authorized. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
   /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
-  /** Projects and masks the outcome into a reply. A request's reply is written as JSON later. */
+  /** Projects and masks the outcome into a reply. The pipeline serializes the reply later. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }
 
@@ -148,6 +148,6 @@ export interface Operation<Intent, Plan, Outcome> {
 export interface BodyPath {
   /** The path, like `items.3.title`, or an empty string for the body itself. */
   readonly path: string;
-  /** The members that the `details` of a problem at this position contain. */
+  /** Members for the `details` of a problem at this position. */
   readonly details: Readonly<Record<string, unknown>>;
 }

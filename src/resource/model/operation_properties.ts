@@ -3,7 +3,7 @@ import type { ProblemSlug } from "../../protocol/problem_codes.ts";
 import type { AnyApiResource, CodeBatches, CodeCalls } from "./code_api.ts";
 import type { OperationName } from "./operation.ts";
 
-/** The name of a function of the client, except for functions that only combine other functions. */
+/** The name of a client function, except for functions that only combine other functions. */
 type ClientCall = Exclude<keyof ResourceClient<AnyApiResource>, symbol>;
 
 /** The name of a function with which server-side code calls an operation of a resource. */
@@ -18,15 +18,14 @@ interface NoCall {
 
 /** The properties of an operation that determine its description, scheduling and clients. */
 export interface OperationProperties {
-  /** The summary of the operation in API descriptions. */
   readonly summary: string;
   /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
   readonly cost: "keyed" | "scan";
-  /** The rows whose version a request can require: none, the row of `If-Match`, or each item. */
+  /** The rows for which a request can require a version: none, one by `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
-  /** True if the live events of the write contain the id that the client chose for the write. */
+  /** True if the client can name the write by an id that the live events of the write repeat. */
   readonly named: boolean;
-  /** The operation's problems, except problems of access, bodies, versions and protection. */
+  /** The problem codes of the operation, except those of access, body, versions and protection. */
   readonly problems: readonly ProblemSlug[];
   /** The function of the client, or the reason why there is none. */
   readonly client: ClientCall | NoCall;

@@ -5,16 +5,16 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
 
-/** The context that the handler of a procedure receives besides its input. */
+/** The context that the handler of a procedure receives in addition to the input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
-   * The database of the resource. A statement outside of `transaction` is its own transaction. No
-   * scope, no hook and no mask of the resource applies.
+   * The database of the resource. A statement outside of `transaction` commits separately. The
+   * scopes, hooks and field lists of the resource do not apply to these statements.
    */
   readonly db: DatabaseHandle;
   /** The caller, or null for an anonymous caller of a public procedure. */
   readonly user: Caller;
-  /** True if code makes the call through `asSystem()`. */
+  /** True if code calls the procedure through `asSystem()`. */
   readonly isSystem: boolean;
   /**
    * The request, whose body has been read. Its `signal` aborts when the client disconnects. Null if
@@ -26,8 +26,8 @@ export interface ProcedureContext<Caller extends User | null = User> {
   /** The resource that the procedure belongs to. */
   readonly resource: HookContext["resource"];
   /**
-   * Registers work for the end of the call. `isAnswered` is false if the handler has thrown, or if
-   * its output cannot be sent. If the work of a successful call throws, the call fails.
+   * Registers work that runs after the handler. `isAnswered` is false if the handler has thrown, or
+   * if its output cannot be sent. If `work` throws, the call fails.
    */
   readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
@@ -40,7 +40,7 @@ export interface ProcedureOptions<
   U extends User = User,
 > {
   /**
-   * The schema of the body, which may be any JSON value. The handler receives the output of the
+   * The schema of the body, which can be any JSON value. The handler receives the output of the
    * schema. An invalid body fails with 422.
    */
   readonly input: Input;

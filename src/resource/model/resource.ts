@@ -28,7 +28,7 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
-/** The computed (virtual) fields of a resolved resource, and the functions that compute them. */
+/** The computed fields of a resource, and the functions that compute them. */
 export interface ComputedFields {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports that the function of a field has failed. The field is then null. */
@@ -47,7 +47,7 @@ export interface ResolvedCapabilities {
   readonly enableBatch: boolean;
   /** True if lists can be exported as CSV and NDJSON. */
   readonly enableExport: boolean;
-  /** True if `POST /import` is enabled, which writes rows while the body is still being read. */
+  /** True if `POST /import` is enabled. An import writes rows while it receives the body. */
   readonly enableImport: boolean;
   /** True if rows can be aggregated. */
   readonly enableAggregations: boolean;
@@ -59,7 +59,7 @@ export interface ResolvedCapabilities {
   readonly enableSearch: boolean;
 }
 
-/** The maximum numbers of items in a batch, and whether batches increment the versions of rows. */
+/** The maximum number of items in each kind of batch, and the increment of versions in batches. */
 export interface BatchPolicy {
   readonly create: number;
   readonly update: number;
@@ -73,7 +73,7 @@ export interface ImportPolicy {
   readonly maxBytes: number;
 }
 
-/** The limits of a resource for the cost of the reads of one request. */
+/** Limits for the reads of one request. */
 export interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
@@ -96,8 +96,8 @@ export interface Resource {
   readonly table: TableInfo;
   readonly driver: Driver;
   /**
-   * Returns in whose name the database runs the statements of a caller, for the option `actAs`. Null
-   * if the role of the service runs them.
+   * Returns the role and the claims with which the database runs a caller's statements, as the
+   * option `actAs` says. Null if they run with the role of the service.
    */
   readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The database, as hooks and procedures receive it. */
@@ -108,29 +108,29 @@ export interface Resource {
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
-  /** The fields that the caller may use. Outside of a request, the widest fields of any caller. */
+  /** The fields that the caller can use. Outside of a request, all that any caller can use. */
   readonly fields: FieldPolicy;
-  /** Returns what depends on a caller's fields; null if all callers have the same fields. */
+  /** Returns the parts that depend on a caller's fields; null if all callers have equal fields. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if the fields of this or of a related resource, or the role, depend on the caller. */
+  /** True if the fields of this or a related resource, or the role, depend on the caller. */
   readonly variesByCaller: boolean;
   /**
-   * Returns a function that compares another user with this caller, or null if no fields depend on
-   * the caller. The function returns true if the user has the same fields in this resource and in
-   * all resources that the request reaches. The function may throw.
+   * Returns a function that returns true for a user with the same fields as this caller, in this
+   * resource and in all resources that the request reaches. The function can throw. Null if no
+   * fields depend on the caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that other callers may read, but not the caller of this request. */
+  /** The columns that other callers can read, but not the caller of this request. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** The columns that statements may read for the service: all, or those that a role may read. */
+  /** The columns that statements can read: all, or those that a database role can read. */
   readonly stored: readonly ColumnInfo[];
-  /** The columns whose values the role of the caller may not insert. Absent for none. */
+  /** The columns whose values the caller's database role cannot insert. Absent for none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
-  /** Identifies the fields of the caller. Empty if the fields do not depend on the caller. */
+  /** Identifies the fields of the caller. Empty if all callers have the same fields. */
   readonly fieldsKey: string;
   /** The fields that aggregates may use: the readable fields. */
   readonly groups: AggregateColumns;
@@ -147,9 +147,8 @@ export interface Resource {
    * the values unchanged.
    */
   readonly escapesFormulas: boolean;
-  /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
-  /** The timestamp columns that the service fills in: of a new row, and of a changed row. */
+  /** The timestamp columns that the service fills in when it creates and when it changes a row. */
   readonly timestamps: {
     readonly onCreate: readonly ColumnInfo[];
     readonly onUpdate: readonly ColumnInfo[];
@@ -177,22 +176,20 @@ export interface Resource {
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   /** The protection of the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
-  /** The named relations to rows of other tables. */
   readonly relations: Relations;
-  /** True if the bodies of POST, PATCH and PUT may write related rows. */
+  /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
-  /** The resources of the app, by their tables. */
   readonly served: ResourcesByTable;
-  /** Returns true if an index begins with this column, which may belong to any served table. */
+  /** Returns true if the column, which can belong to any served table, is the first of an index. */
   isIndexed(column: ColumnInfo): boolean;
   /**
-   * The narrowed copies of each resource, by the fields of callers: with plain numbers, and with
-   * safe ones. Copies of a resource share this cache, so each copy has a separate key.
+   * Cached copies of resources for callers with fewer fields: with plain and with safe numbers. All
+   * copies of a resource share this cache.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
-  /** Returns true if no trigger changes a row after the statement that wrote and returned it. */
+  /** Returns true if no trigger changes a row after the statement that returned the written row. */
   returnsFinalRows(): boolean;
-  /** Returns true if no trigger changes anything when a statement writes no row. */
+  /** Returns true if no trigger changes anything when a statement affects no row. */
   actsOnRowsOnly(): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
@@ -200,7 +197,7 @@ export interface Resource {
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
-  /** The search indexers of this and other resources that receive the table's written rows. */
+  /** The search indexers of all resources that index rows of this table. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

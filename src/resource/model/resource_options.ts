@@ -16,8 +16,8 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
   | (keyof NoInfer<S> & string);
 
 /**
- * The option that enables the operations of a resource, for every caller. All operations except
- * exports and imports are on unless set to false.
+ * The operations of a resource that are enabled, for every caller. By default, all operations
+ * except exports and imports are enabled.
  */
 export interface Capabilities {
   /** False disables POST. Default: true. */
@@ -26,7 +26,7 @@ export interface Capabilities {
   readonly enableUpdate?: boolean | undefined;
   /** False disables DELETE and restoring. Default: true. */
   readonly enableDelete?: boolean | undefined;
-  /** False disables all batches. A batch also needs its operation's capability. Default: true. */
+  /** False disables all batches. A batch is also disabled with its operation. Default: true. */
   readonly enableBatch?: boolean | undefined;
   /** True enables exports: all rows as `text/csv` or `application/x-ndjson`. Default: false. */
   readonly enableExport?: boolean | undefined;
@@ -38,7 +38,7 @@ export interface Capabilities {
   readonly enableSubscribe?: boolean | undefined;
 }
 
-/** The largest number of items in each kind of batch, 100 unless set. */
+/** The maximum number of items in each kind of batch. */
 export interface BatchOptions {
   /** The maximum number of items in one `POST /batch` or `POST /batch/upsert`. Default: 100. */
   readonly create?: number | undefined;
@@ -58,24 +58,24 @@ export interface ImportLimits {
   readonly maxBytes?: number | undefined;
 }
 
-/** The options for ETags. Without `versionField` and `updatedAtField`, ETags are hashes of rows. */
+/** The options for ETags. By default, an ETag is a hash of the row. */
 export interface EtagOptions<S, Of = AnyTable> {
   /** The integer column that every PATCH and PUT increments. */
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** The timestamp column that every PATCH and PUT sets to a later time. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The column that an ETag contains next to the time of update. Default: the primary key. */
+  /** The column that an ETag contains in addition to `updatedAtField`. Default: the primary key. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of ETags. `strong` forbids proxies to change the responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
-  /** True to reject writes of one row that have no `If-Match` with 428. Default: false. */
+  /** True to reject a write of one row without `If-Match`, with 428. Default: false. */
   readonly require?: boolean | undefined;
 }
 
 /**
- * The options of one relation from a resource to another. `include` loads its rows, and scopes may
- * name fields of related rows by a path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name
- * of the resource's own table, `Target` is the name of the other table.
+ * The options of one relation from a resource to another. `include` loads its rows, and scopes can
+ * use fields of related rows by a path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name of
+ * the resource's own table, `Target` is the name of the other table.
  */
 export interface RelationOptions<
   Of = AnyTable,
@@ -115,7 +115,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** True if the `filter` of a request may use the relation: `author.name==Ann`. Default: false. */
+  /** True to allow the relation in the `filter` of a request: `author.name==Ann`. Default: no. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -124,21 +124,21 @@ export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {
-  /** True if the `filter` of a request may use the relation: `author.name==Ann`. Default: false. */
+  /** True to allow them in the `filter` of a request: `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 
 /** The options of soft delete, which marks rows as deleted instead of removing them. */
 export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
-   * The column that marks deleted rows: a timestamp or date (NULL is live), a boolean or integer (0
-   * or NULL is live), or a string (`""` or NULL is live). No body may set it unless
-   * `fields.writable` names it.
+   * The column that marks deleted rows: a timestamp or date (NULL: not deleted), a boolean or
+   * integer (0 or NULL: not deleted), or a string (`""` or NULL: not deleted). A body can set it
+   * only if `fields.writable` names it.
    */
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
-/** The options for search, which have an effect only if the app has a search adapter. */
+/** The options for search. They have no effect without a search adapter of the app. */
 export interface SearchOptions<S, Of = AnyTable> {
   /** True to serve `GET /search` and to index the rows. Default: true. */
   readonly enabled?: boolean | undefined;
@@ -156,10 +156,11 @@ export interface SearchOptions<S, Of = AnyTable> {
   readonly autoIndex?: boolean | undefined;
   /**
    * True to record in the key-value store which rows were written, and to index them in the
-   * background. Failed rows are tried again. No effect for an app without `kv`. Default: false.
+   * background. If indexing a row fails, it is tried again. No effect for an app without `kv`.
+   * Default: false.
    */
   readonly outbox?: boolean | undefined;
-  /** Called if the index did not accept rows that were written. See {@link IndexErrorHandler}. */
+  /** Called if the index has not accepted written rows. See {@link IndexErrorHandler}. */
   readonly onIndexError?: IndexErrorHandler | undefined;
 }
 
@@ -171,11 +172,11 @@ export interface SearchFieldOptions {
   readonly searchable?: boolean | undefined;
 }
 
-/** The options of a resource for the page sizes of lists. */
+/** The options for the page sizes of lists. */
 export interface PaginationOptions {
   /** The page size without `limit`. Default: 20. */
   readonly defaultLimit?: number | undefined;
-  /** The maximum page size, to which a greater `limit` is clamped. Default: 100. */
+  /** The maximum page size. A greater `limit` of a request is reduced to it. Default: 100. */
   readonly maxLimit?: number | undefined;
 }
 
@@ -190,33 +191,33 @@ export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
 
 /**
  * A list of columns in the option `fields`: the same for every caller, or a function of the user.
- * With `all`, no caller can use other columns, whatever the function returns, and descriptions show
- * no other columns. Without `all`, the limit is all columns of the table.
+ * `all` is the list of columns to which every result of the function `by` is limited. API
+ * descriptions show the columns of `all`. Default of `all`: all columns of the table.
  */
 export type FieldList<S, Of = AnyTable, U extends User = User> =
   | readonly ColumnReferenceOf<S, Of>[]
   | FieldFunction<S, Of, U>
   | {
-    /** The fixed limit of the list. No caller may use other columns. */
+    /** The columns to which every result of `by` is limited. */
     readonly all: readonly ColumnReferenceOf<S, Of>[];
     /** Returns the columns that the user may use. */
     readonly by: FieldFunction<S, Of, U>;
   };
 
-/** Lists of the columns that clients may use. Each has a default, and may depend on the user. */
+/** Lists of the columns that clients can use. Each list can depend on the user. */
 export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
-  /** Columns in responses and in aggregates. All columns unless set. */
+  /** Columns in responses and in aggregates. Default: all. */
   readonly readable?: FieldList<S, Of, U> | undefined;
-  /** Columns that bodies may set. Other fields are dropped before hooks run. Default: all. */
+  /** Columns that bodies can set. Other fields are dropped before hooks run. Default: all. */
   readonly writable?: FieldList<S, Of, U> | undefined;
   /**
    * Columns that only the body of a new row can set, such as the time of creation or the owner. The
-   * service drops them from later bodies, or rejects them under `strictInput`. None unless set.
+   * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns that `filter` may use, except withheld columns. Default: the readable columns. */
+  /** Columns that `filter` can use, except withheld columns. Default: the readable columns. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns that `orderBy` may use, except withheld columns. Default: the readable columns. */
+  /** Columns that `orderBy` can use, except withheld columns. Default: the readable columns. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
@@ -255,8 +256,8 @@ export interface ResourceOptions<
   /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
   /**
-   * Columns that the server fills in on create: keys, times, owners. Bodies may contain these
-   * fields even if `fields.writable` does not.
+   * Columns that the server fills in for a new row, such as keys, times and owners. Bodies can set
+   * these fields even if `fields.writable` does not contain them.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
   /** Virtual fields that synchronous functions compute from whole rows, with hidden columns. */
@@ -270,9 +271,9 @@ export interface ResourceOptions<
     | undefined;
   /** Functions that run before and after writes. */
   readonly hooks?: Hooks<S, I, Created, Updated, Key> | undefined;
-  /** ETags and conditional requests. Off unless set. */
+  /** ETags and conditional requests. Default: none. */
   readonly etag?: EtagOptions<S, Of> | undefined;
-  /** Marks rows deleted instead of removing them. */
+  /** Marks rows as deleted instead of removing them. */
   readonly softDelete?: SoftDeleteOptions<S, Of> | undefined;
   /** Named relations to rows of other resources. */
   readonly relations?:
@@ -284,24 +285,24 @@ export interface ResourceOptions<
     }
     | undefined;
   /**
-   * Derives relations from the foreign keys between served tables. On for introspected tables and
-   * off for declared tables, unless set.
+   * Derives relations from the foreign keys between served tables. Default: true for introspected
+   * tables, and false for declared tables.
    */
   readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**
    * True to allow bodies of POST, PATCH and PUT to write related rows under the names of their
-   * relations. One transaction creates, connects and disconnects the rows, each by the rules of its
-   * own resource. False unless set.
+   * relations. One transaction creates, connects and disconnects the rows. The scopes and hooks of
+   * each row's own resource apply. Default: false.
    */
   readonly nestedWrites?: boolean | undefined;
   /** The search of `GET /search`, which needs a search adapter of the app. */
   readonly search?: SearchOptions<S, Of> | undefined;
   /** Custom functions at `POST /rpc/:name`, by name. See {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
-  /** The largest sizes of batches. */
+  /** The maximum sizes of batches. */
   readonly batch?: BatchOptions | undefined;
-  /** The largest sizes of imports. */
+  /** The maximum sizes of imports. */
   readonly imports?: ImportLimits | undefined;
-  /** Custom filter operators by their complete symbol, for example `"=near="`. */
+  /** Custom filter operators, by their complete symbol: `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
 }

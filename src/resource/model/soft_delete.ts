@@ -3,7 +3,7 @@ import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** The soft delete of a resource, which marks a row as deleted instead of removing it. */
+/** How a resource marks a row as deleted instead of removing the row. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
   readonly undeleted: Filter;

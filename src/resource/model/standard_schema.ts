@@ -1,9 +1,9 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /**
- * A schema that validates a value and may transform it, from zod, valibot, arktype or any other
- * library that follows version 1 of the Standard Schema specification. The schema converts a value
- * of type `Input` to a value of type `Output`.
+ * A schema that validates and can convert a value, from zod, valibot, arktype or any other library
+ * that follows version 1 of the Standard Schema specification. It accepts values of type `Input`
+ * and returns values of type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The member that identifies a Standard Schema. The service uses no other member. */
@@ -14,7 +14,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     /** Validates a value of any type. Returns errors in the result, and never throws them. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
-    /** Writes the schema as JSON Schema for the service's descriptions. Absent if not supported. */
+    /** Writes the schema as JSON Schema for API descriptions. Absent if the library cannot. */
     readonly jsonSchema?: JsonSchemaWriter | undefined;
     /** Exists only for the compiler. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
@@ -22,8 +22,8 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 }
 
 /**
- * The part of a Standard Schema that writes it as JSON Schema (Standard JSON Schema, version 1).
- * Either function may throw if JSON Schema cannot express the schema.
+ * Writes a Standard Schema as JSON Schema (Standard JSON Schema, version 1). Either function may
+ * throw if JSON Schema cannot express the schema.
  */
 export interface JsonSchemaWriter {
   /** Returns the schema of the accepted values. */
@@ -45,21 +45,21 @@ export type SchemaResult<Output> =
 
 /** One issue that a Standard Schema reports: a message, and the path in the value. */
 export interface SchemaIssue {
-  /** The message for people. */
+  /** The message, for a human reader. */
   readonly message: string;
   /**
-   * The keys on the path to the invalid value, each as it is or as the member `key` of an object.
-   * Absent if the value as a whole is invalid.
+   * The keys on the path to the invalid value. An item is a key, or an object with the member
+   * `key`. Absent if the value as a whole is invalid.
    */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The type that a Standard Schema accepts. */
+/** The type of the values that a Standard Schema accepts. */
 export type SchemaInput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["input"];
 
-/** The type that a Standard Schema returns. */
+/** The type of the values that a Standard Schema returns. */
 export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];

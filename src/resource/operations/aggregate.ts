@@ -21,7 +21,7 @@ interface AggregateIntent {
   readonly question: AggregateQuery;
 }
 
-/** `GET /aggregate`: groups the rows that a list contains, and computes metrics of each group. */
+/** `GET /aggregate`: groups the rows that match the query, and computes metrics of each group. */
 export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly AggregateGroup[]> = {
   name: "aggregate",
   access: "read",
@@ -59,7 +59,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 };
 
-/** Returns the plan that reads the groups of an aggregate, without the filter of its rows. */
+/** Returns the plan that reads the groups of an aggregate. The caller adds the row filter. */
 export function planAggregate(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
@@ -76,7 +76,7 @@ export function planAggregate(
   };
 }
 
-/** Returns the response of `GET /aggregate` for the groups that its plan has found. */
+/** Returns the response of `GET /aggregate` with the groups that its plan has read. */
 export function aggregateResponse(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

@@ -22,7 +22,7 @@ interface BatchCreateIntent {
   readonly ids: readonly (string | null)[];
 }
 
-/** `POST /batch`: creates all rows of a batch with their embedded rows, or none of the rows. */
+/** `POST /batch`: creates all rows of a batch with their nested rows, or none of them. */
 export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",

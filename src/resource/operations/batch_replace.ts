@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // An invalid value fails before any hook runs, unless the stored row has the same value.
+    // An invalid value is rejected before any hook runs, unless the stored row has the same value.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

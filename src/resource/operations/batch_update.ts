@@ -42,7 +42,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        // A scope that leads back to the table must know which values change.
+        // If a scope leads back to this table by relations, its check needs the stored values, too.
         columns: reachesTable(grant.rows, resource.table)
           ? resource.stored
           : columnsToUpdate(resource),

@@ -34,8 +34,8 @@ export async function answerProcedure(
 
 /**
  * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422
- * for an invalid body, and the error of the handler. For an invalid output it throws a plain Error
- * that names the procedure and never the value.
+ * for an invalid body, and the error of the handler. For an invalid output, throws a plain Error
+ * that contains the procedure's name, but no value.
  */
 export async function callProcedure(
   procedure: Procedure,
@@ -46,7 +46,7 @@ export async function callProcedure(
 
 type End = (isAnswered: boolean) => MaybePromise<void>;
 
-/** Runs a call, and then the callbacks that wait for its outcome. */
+/** Runs a call, and then the callbacks that the handler has registered with `onEnd`. */
 async function runCall<Answer>(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -113,7 +113,7 @@ async function validInput({ input }: Procedure, body: unknown): Promise<unknown>
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
 }
 
-/** Schema libraries may quote the client's value in a message. The value may be long. */
+/** A schema library can quote the client's value in a message, and the value can be long. */
 function fieldError(issue: SchemaIssue): FieldError {
   return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
 }
@@ -125,7 +125,7 @@ async function validOutput(
 ): Promise<unknown> {
   const result = await output["~standard"].validate(given);
   if (result.issues === undefined) return result.value;
-  // The error contains only paths, because messages may quote a value that clients must not see.
+  // The error contains only paths, because messages can quote a value that clients must not see.
   const paths = result.issues.slice(0, 10).map((issue) => `"${issuePath(issue).slice(0, 100)}"`);
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }
@@ -144,7 +144,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // JSON omits a function or a symbol without an error.
   if (reply.body === "{}") throw new Error(refusal);
-  // The first check did not count the bytes of names and of results of `toJSON`.
+  // The first check did not count the names of members and the results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

@@ -13,7 +13,7 @@ interface CountIntent {
   readonly shown: Filter;
 }
 
-/** `GET /count`: counts the rows that a list contains. */
+/** `GET /count`: counts the rows that match the query. */
 export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",

@@ -34,7 +34,7 @@ interface CreateIntent {
   readonly optimisticId: string | null;
 }
 
-/** `POST /`: creates a row, with the rows embedded in its body. */
+/** `POST /`: creates a row, and the related rows that its body contains. */
 export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   name: "create",
   access: "create",
@@ -78,7 +78,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   },
 };
 
-/** Creates a row without embedded rows, by one statement if possible. */
+/** Creates a row without related rows, by one statement if possible. */
 async function createRow(
   { given }: NestedRow,
   ids: CreatePlan["ids"],

@@ -46,7 +46,7 @@ export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = 
     const idsOf = idsOfItems([{ key: target.key, optimisticId }], call.resource);
     const { driver, hooks } = call.resource;
     if (hooks.onBeforeDelete !== undefined) {
-      // Avoids running the hook for a delete that must fail. The transaction locks the row again.
+      // First checks that the delete can succeed: a hook must not run for a delete that fails.
       const current = await lockTarget(target, write, driver);
       await beforeDelete({ key: target.key, current: () => current }, write);
     }

@@ -34,7 +34,7 @@ interface ExportOutcome {
   hasLeft(): boolean;
 }
 
-/** `GET /` with an `Accept` that prefers `format`: exports all rows of a list as a stream. */
+/** `GET /` with an `Accept` header that prefers `format`: streams all rows of a list. */
 export function exportRows(
   format: RowFormat,
 ): Operation<ExportIntent, ListReadPlan, ExportOutcome> {
@@ -76,7 +76,7 @@ export function exportRows(
         ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
         : pagesOfRows(await readAtOnce(plan, counted, call));
       // Reads the first page before the status is sent. Otherwise a query that fails immediately
-      // would be a 200 with a broken body.
+      // would result in a 200 with an incomplete body.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };
@@ -104,7 +104,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // Pages are read only as fast as the client reads, and until the client disconnects.
+        // The export reads pages only as fast as the client does, and stops when it disconnects.
         body: ReadableStream.from(pages),
       };
     },
@@ -113,7 +113,7 @@ export function exportRows(
 
 const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };
 
-/** Returns the last segment of the path, without characters that a file name cannot have. */
+/** Returns the last segment of the path, without characters that are invalid in a file name. */
 function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }

@@ -57,7 +57,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
     const include = resolveInclude(query.get("include"), resource);
-    // The ETag covers the row only. Included rows may change while the row does not.
+    // The ETag covers the row only. Included rows can change while the row does not.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
@@ -80,7 +80,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // If the database does not enforce the key of a table, several rows may have the key. Then
+        // If the database does not enforce the key of a table, several rows can have the key. Then
         // one of them is returned.
         limit: table.distinct ? null : 1,
       },
@@ -132,7 +132,7 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 
-/** Returns the columns to read. The ETag is computed from the whole row. */
+/** Returns the columns to read: all columns if the ETag is computed from the whole row. */
 function readFor(view: View, { etag, table, stored }: Resource): readonly ColumnInfo[] {
   return etag === null ? columnsOf(view, table) : stored;
 }

@@ -99,7 +99,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, maxFields: resource.maxFields };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // Exports with safe numbers have this media type, so that their rows can be imported again.
+  // An export with safe numbers has this media type. It can be imported again unchanged.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
 }

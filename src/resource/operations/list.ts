@@ -60,7 +60,7 @@ interface ListIntent {
   readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
-  /** The length to which values are cut, or null if they are not cut. */
+  /** The length to which long values are truncated, or null if they are returned in full. */
   readonly preview: number | null;
 }
 
@@ -78,7 +78,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page if it is a number of rows, or null if it is a row. */
+  /** The position after the page, if rows are counted. Null if the key of a row is the position. */
   readonly counted: CountedPosition | null;
 }
 
@@ -106,7 +106,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
-    // One row more than requested shows whether there is another page.
+    // One additional row shows whether there is another page.
     const { read, from, counted } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },
@@ -188,7 +188,7 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/** Returns the page without the rows before it. Requires that these rows are unchanged. */
+/** Removes the rows before the page from the result, and requires that they are unchanged. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;
@@ -199,14 +199,14 @@ function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPositi
   return { rows, stored, next, ...(cut === undefined ? {} : { cut }) };
 }
 
-/** Returns the plan that reads only the page, without the rows before it. */
+/** Returns the plan that reads only the page, without the rows before it that detect changes. */
 function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadPlan {
   if (counted === null) return read;
   const limit = (read.limit ?? 0) - counted.compared;
   return { ...read, limit, from: { values: [], skip: counted.rows } };
 }
 
-/** Adds the results of further statements: the total count and the included rows. */
+/** Runs the statements for the total count and the included rows, and adds their results. */
 async function withRelated(
   page: Omit<ListOutcome, "total" | "included">,
   { read, total, view, related }: Omit<ListPlan, "from" | "counted">,

@@ -15,8 +15,8 @@ export const replace: typeof update = {
 };
 
 /**
- * Completes the values that replace a row: resets the omitted columns that the client may set.
- * Columns that the client may not set keep their value.
+ * Completes the values that replace a row: resets the omitted columns that the client is allowed to
+ * set. All other columns keep their value.
  */
 export function completeReplacement(
   given: ReadonlyMap<ColumnInfo, unknown>,

@@ -21,7 +21,7 @@ import { responseReadConnection } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
-  /** The parsed query, or null if the query contains no word. Then the search finds no row. */
+  /** The parsed query, or null if it contains no word. Then the search finds no row. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;
@@ -48,10 +48,10 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",
   takesBody: false,
-  // A search has no cursor, so it continues by `offset`.
+  // A search has no cursor, so the next page is requested by `offset`.
   ownParameters: () => offsetParameter,
 
-  /** Requires that the user may read all searched fields, because any of them can match. */
+  /** Requires that the user can read all searched fields, because any of them can match. */
   requireFields({ search, withheld }) {
     if (withheld.size === 0) return;
     const isOpen = search?.index.fields.every(({ column }) => !withheld.has(column)) ?? true;
@@ -116,7 +116,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
-    // The size of the highlights was not counted, so the size of the reply is unknown.
+    // Highlights were not counted, so their presence makes the size of the reply unknown.
     const counted = highlights === null ? limit - left : null;
     return limitedReply(
       200,
@@ -132,7 +132,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
 
 const limits = { defaultLimit: 20, maxLimit: 100 };
 
-/** The maximum of `offset` plus `limit`. A more specific query finds further rows. */
+/** The maximum of `offset` plus `limit`. Users find later rows with a more specific query. */
 const maxDepth = 10_000;
 
 function parseOffset(query: Query, limit: number): number {
@@ -153,7 +153,7 @@ function parseOffset(query: Query, limit: number): number {
   return offset;
 }
 
-/** Returns the shown columns, and the key, which identifies the row in the highlights. */
+/** Returns the shown columns and the key. The highlights identify each row by its key. */
 function columnsToRead(view: View, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = table.primaryKey.filter((column) => !columns.includes(column));

@@ -91,7 +91,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 
 /**
  * Parses a PATCH or PUT. `complete` returns the new values of the row from the values of the body.
- * A foreign key that a related row determines has a placeholder.
+ * A foreign key that a nested row determines has a placeholder.
  */
 export function parseUpdate(
   request: ResourceRequest,
@@ -109,11 +109,11 @@ export function parseUpdate(
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
   if (!nestedWrites || typeof body !== "object" || body === null) return false;
-  // The loop is over the relations, because a body may contain many more names.
+  // The loop is over the relations, because a body can contain many more names.
   return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
-/** Updates a row without its relations, by one statement if possible. */
+/** Updates a row without nested rows, by one statement if possible. */
 async function updateOne(
   plan: UpdatePlan,
   call: OperationCall<UpdatedRows>,
@@ -125,7 +125,8 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // An engine that names no constraint also checks foreign keys whose values do not change.
+    // An engine that does not name the constraint also checks foreign keys with unchanged values,
+    // so the second attempt sets only changed values.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;
@@ -164,7 +165,7 @@ async function updateWith(
   }
 }
 
-/** Avoids running the hook for an update that must fail. The transaction locks the row again. */
+/** First checks that the update can succeed, because a hook must not run for one that fails. */
 async function hookedValues(
   { target, values }: UpdatePlan,
   write: WriteCall,

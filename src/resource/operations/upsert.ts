@@ -31,7 +31,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseRow(body, resource),
-      // An existing row may require a precondition, but it is not known yet whether the row exists.
+      // The header is not required here, because the row might not exist. It is for an update.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: optimisticIdOf(request),
     };

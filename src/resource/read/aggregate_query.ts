@@ -12,7 +12,7 @@ import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The parsed query of an aggregate. Some of the metrics only filter or sort its groups. */
+/** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
   /** The requested metrics, or the count if the request names none. */
@@ -40,10 +40,10 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The group keys complete the order of groups, as the primary key completes the order of rows.
+  // The group keys come last in the order of groups, as the primary key does in the order of rows.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
-  // Custom operators are defined for columns: their SQL does not apply to groups.
+  // The SQL of custom operators is defined for columns and does not apply to groups.
   const having = syntax === null ? allRows : resolveFilter(syntax, {
     table,
     operators: createOperatorRegistry({}),

@@ -6,8 +6,8 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the problem of a database whose tables have changed since the service read them, or null
- * for every other error. The function compares the tables of the request. A hook's statement with a
- * wrong column name fails in the same way, but that is a fault of the service.
+ * for every other error. Compares only the tables of the request. A hook's statement with a wrong
+ * column name causes the same database error, but that is a fault of the service.
  */
 export async function findSchemaChange(
   error: unknown,
@@ -23,7 +23,7 @@ export async function findSchemaChange(
     }
     return null;
   } catch (failure) {
-    // The role of a user may lack the right to look at a table.
+    // With `actAs`, the role of a user may not be allowed to read the definition of a table.
     if (identityOf !== null) return null;
     throw databaseProblem(failure, "read");
   }
@@ -31,7 +31,7 @@ export async function findSchemaChange(
 
 const missing = "The database no longer has a table or a column as the service knows it";
 
-/** Returns the problem of a request that can be retried after the tables have been read again. */
+/** Returns the problem of a request that the client can retry with the current tables. */
 export function schemaChangedProblem(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }

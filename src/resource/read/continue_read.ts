@@ -5,16 +5,16 @@ import { requireUnchangedPosition, type RowPosition } from "../../plan/cursor.ts
 import { keyFilter, keyOf } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 
-/** The row after which a read continues, and the filter of the rows that the user may see. */
+/** The row after which a read continues, and the filter of the rows that the user can see. */
 export interface ContinuedRow {
   readonly position: RowPosition;
   readonly visible: Filter;
 }
 
 /**
- * Plans a read that continues after a row, whose position is read again. A row that the user may
- * not see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row was
- * deleted or changed.
+ * Plans a read that continues after a row, by the row's current sort values. A row that the user is
+ * not allowed to see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row
+ * was deleted or changed.
  */
 export async function planContinuedRead(
   read: ReadPlan,

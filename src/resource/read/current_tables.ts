@@ -15,9 +15,9 @@ export interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation against the current tables. The service may reject the operation or drop a
- * value because of the tables that it read at startup. If these tables have changed since then, the
- * operation fails with a 503. The client's retry is handled with the new tables.
+ * Runs an operation. If the service rejects the operation or ignores a field, it first checks if
+ * the tables have changed since startup. In that case the operation fails with a 503, and a retry
+ * of the client uses the new tables.
  */
 export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
@@ -42,7 +42,7 @@ export function withCurrentTables<Result>(
   });
 }
 
-/** Returns true if newer tables could accept the request, for example if its id is invalid. */
+/** Returns true if the request could be valid for newer tables, e.g. if its id is invalid. */
 function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
   if (!(error instanceof Problem)) return false;
   const { status } = error;
@@ -53,12 +53,12 @@ function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Reso
 const changedByOther =
   "Another program has changed the tables of the database, and nothing was written";
 
-/** Returns true if `select` contains ignored unknown names. Such columns may exist now. */
+/** Returns true if `select` contains unknown names. A new column could have such a name. */
 function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOfItem(name)));
 }
 
-/** Returns true if a body sets a generated column, which may be an ordinary column by now. */
+/** Returns true if a body sets a generated column, because it could now be an ordinary column. */
 function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
   if (typeof body !== "object" || body === null) return false;
   const generated = columns.filter((column) => column.generated);

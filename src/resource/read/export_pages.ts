@@ -25,9 +25,9 @@ export interface ExportOptions {
 }
 
 /**
- * The number of rows in the first page of an export. The page is short because the width of its
- * rows is still unknown. All sizes are powers of two: each size needs a separate statement, and
- * drivers cache prepared statements.
+ * The number of rows in the first page of an export. The page is short, because the size of its
+ * rows is still unknown. All page sizes are powers of two, so that few different statements are
+ * prepared.
  */
 export const firstPageRows = 64;
 
@@ -37,7 +37,7 @@ const maxPageRows = 512;
 /** The intended size of a page in the response, in bytes. */
 const pageBytes = 256 * 1024;
 
-/** Yields the bytes of an export page by page. A page is read only when the consumer pulls it. */
+/** Yields the bytes of an export, page by page. A page is read when the consumer requests it. */
 export async function* exportPages(
   first: RowPage,
   walk: RowPages,
@@ -62,7 +62,7 @@ export async function* exportPages(
     }
   } catch (error) {
     failed(error);
-    // The client must not mistake an incomplete export for a complete one.
+    // The client must be able to detect that the export is incomplete.
     throw new ResponseAborted(error);
   }
 }
@@ -82,8 +82,8 @@ const exportedRows: ResponsePart = {
 };
 
 /**
- * Reads all rows after a position, given as a number of rows, by one statement. The response is
- * sent in parts. The rows count as in flight until the client has received them.
+ * Reads all rows after a position by one statement. The response is sent in parts. The rows count
+ * as in flight until the client has received them.
  */
 export async function readAtOnce(
   plan: ReadPlan,

@@ -7,8 +7,8 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
 /**
- * The rows of a preview, with long values cut. `stored` contains the whole values of the row that
- * determines the start of the next page.
+ * The rows of a preview, with truncated long values. For the row after which the next page starts,
+ * `stored` contains the whole values.
  */
 export interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
@@ -16,7 +16,7 @@ export interface PreviewRows extends FetchedRows {
 
 type Stored = readonly SqlValue[];
 
-/** Fetches the rows of a plan that cuts long values. `check` is called as in `fetchRows`. */
+/** Reads the rows of a preview, in which the SELECT truncates long values. */
 export function fetchPreview(
   connection: Connection,
   plan: ReadPlan,
@@ -50,7 +50,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
     if (beginning === null) return;
     cut.push(column);
     const isDocument = column.kind === "json" && typeof beginning === "string";
-    // The beginning of a JSON document is not valid JSON.
+    // A truncated JSON document is no valid JSON. The row gets it as a string below.
     cells[index] = isDocument ? null : beginning;
     if (isDocument) texts[column.name] = beginning;
   });
@@ -59,8 +59,8 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
 }
 
 /**
- * Replaces the cut values of a row by its whole values, which follow its columns. Only the row that
- * determines the start of the next page has whole values.
+ * Replaces truncated values by the whole values, which `whole` adds after the row's columns. Only
+ * the row after which the next page starts has whole values.
  */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };

@@ -5,8 +5,8 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 
 /**
- * Runs an operation on a table with database enums, whose labels may be stale. If the operation is
- * rejected because of a value, it runs once more if the enums have different labels now.
+ * Runs an operation on a table with database enums. If a value is rejected, reads the labels of the
+ * enums again, and runs the operation once more if they have changed.
  */
 export function withFreshLabels<Result>(
   refreshLabels: NonNullable<TableInfo["refreshLabels"]>,
@@ -21,7 +21,7 @@ export function withFreshLabels<Result>(
   });
 }
 
-/** Returns true if a value that an enum does not contain may have caused the error. */
+/** Returns true if the cause of the error can be a value that is no known label of an enum. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&

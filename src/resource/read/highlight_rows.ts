@@ -11,8 +11,8 @@ import type { Resource } from "../model/resource.ts";
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
- * Highlights the matches of a search in rows. The function uses the strings of the rows just read,
- * never the strings of the index, and only searched fields, all of which are readable.
+ * Highlights the matches of a search in the rows that were just read, never in strings of the
+ * index. Only searched fields are highlighted, and all of these are readable.
  */
 export async function highlightRows(
   rows: readonly Row[],

@@ -18,8 +18,9 @@ export function limitedReadConnection(
 }
 
 /**
- * Returns {@link limitedReadConnection} for rows that the response shows. The reads stop with a 503 as soon
- * as the response would exceed the memory for responses in flight. The client can retry later.
+ * Returns {@link limitedReadConnection} for rows that the response shows. The reads stop with a 503
+ * as soon as the response would exceed the memory limit for undelivered responses. The client can
+ * retry later.
  */
 export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;
@@ -38,8 +39,9 @@ export function responseReadConnection(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. This is a class because V8 creates a hidden class for each
- * object literal with getters, which would keep the request in memory until a major collection.
+ * The limits of the reads of one call. This is a class, because V8 creates a hidden class for each
+ * object with getters from a literal. The hidden class would keep the request in memory until a
+ * major garbage collection.
  */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;
@@ -52,13 +54,13 @@ class CallLimits implements ReadLimits {
     this.timeoutMs = call.resource.readCosts.queryTimeoutMs;
   }
 
-  /** Computed lazily: most reads never wait in the queue. */
+  /** Computed when it is needed: most reads never wait in the queue. */
   get identity(): string {
     const { request, user } = this.#call;
     return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;
   }
 
-  /** Created lazily: only slow reads need it. */
+  /** Created when it is needed, by slow reads only. */
   get signal(): AbortSignal {
     return this.#call.request.signal();
   }

@@ -23,7 +23,7 @@ export interface ListQuery {
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: CursorPosition | null;
-  /** The number of skipped rows, or 0 if the list continues at a cursor. */
+  /** The number of rows to skip, or 0 if the list continues at a cursor. */
   readonly offset: number;
 }
 
@@ -55,7 +55,7 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
 /** The query parameter that skips rows. Only lists and searches have it. */
 export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** The maximum of `offset`. A cursor reaches further rows at the same cost on every page. */
+/** The maximum of `offset`. For later rows, a client uses cursors, whose cost does not grow. */
 const maxOffset = 10_000;
 
 /**
@@ -82,7 +82,7 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
   if (isCounted(listQuery.order)) {
     return { ...listQuery, after: { kind: "counted", ...countedPositionAt(offset) } };
   }
-  // If several rows may have equal values, a position contains a number of rows to skip.
+  // If several rows can have equal values, a position also contains a number of rows to skip.
   return table.distinct
     ? { ...listQuery, offset }
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
@@ -109,16 +109,16 @@ export interface ListGrants extends Pick<AdditionalGrants, "related"> {
 
 export interface ListReadPlan {
   readonly read: ReadPlan;
-  /** The row after which the list continues, or null if its position is already known. */
+  /** The row after which the list continues, or null if no row must be read for the position. */
   readonly from: ContinuedRow | null;
   /**
-   * The position of the page as a number of rows, or null if the list continues after a row. The
-   * read also returns rows before the page, to check that they have not changed.
+   * The number of rows before the page, for an order without unique keys; else null. The read also
+   * returns rows before the page, to check that they have not changed.
    */
   readonly counted: CountedPosition | null;
 }
 
-/** Plans the read of `limit` rows of a list, as far as the grants allow. */
+/** Plans the read of `limit` rows of a list. Contains only rows that the grants allow. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListGrants,
@@ -142,7 +142,7 @@ export function planList(
   return { read, from, counted };
 }
 
-/** Returns a page's position as a number of rows, or null if the list continues after a row. */
+/** Returns the number of rows before a page, or null if the list continues after a row's key. */
 export function countedPosition(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
@@ -156,12 +156,12 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns a cursor's position in a list whose rows may have equal values; the start for null. */
+/** Returns a cursor's position in a list without unique keys, or the start without a cursor. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }
 
-/** Returns the shown columns and the columns of the order, which cursors contain. */
+/** Returns the shown columns and the columns of the order. Cursors contain values of the order. */
 function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));

@@ -33,9 +33,9 @@ export interface IncludedReads {
 }
 
 /**
- * Loads the rows that other rows include, with one statement for each relation. The rows have the
- * columns that {@link columnsOf} returns. Rows of a resource without a grant in `related` are not
- * loaded. Throws a 422 for too many rows, or too many `bytes`.
+ * Loads the rows that other rows include, with one statement for each relation. The loaded rows
+ * have the columns that {@link columnsOf} returns. Rows of a resource without a grant in `related`
+ * are not loaded. Throws a 422 for too many rows, or too many `bytes`.
  */
 export function loadIncluded(
   rows: readonly Row[],
@@ -52,11 +52,11 @@ export function loadIncluded(
   });
 }
 
-/** Rows whose includes are loaded, and how often each row appears in the response. */
+/** Rows whose related rows are loaded, and how often each row appears in the response. */
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
-  /** The path of the include that the rows belong to, or empty for the rows of the page. */
+  /** The path of the include that the rows belong to, or `""` for the rows of the page. */
   readonly path: string;
 }
 
@@ -75,10 +75,7 @@ export function loadIncludedOfOne(
   });
 }
 
-/**
- * Requires that a stream can always load the includes of one row, since a stream cannot request a
- * smaller page. Throws a 422 if the limits of the includes allow too many rows.
- */
+/** Throws a 422 if one row can include too many rows, because a stream cannot load less of it. */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
   if (most <= maxIncludedPerRow) return;
@@ -90,7 +87,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum number of included rows for one row: two levels of lists with default limits fit. */
+/** The maximum of included rows for one row. Two nested lists with default limits are allowed. */
 const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
@@ -161,7 +158,7 @@ async function fetchPart(
   }
 }
 
-/** Returns each key once, by identity: a hundred tracks of one album need one lookup. */
+/** Returns each key once, so that a hundred tracks of one album need one lookup of the album. */
 function distinctKeys(
   rows: readonly Row[],
   columns: readonly ColumnInfo[],
@@ -180,7 +177,7 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Counts the bytes of included rows before a row is nested in another row. */
+/** Subtracts the size of included rows, once for each row that includes them. */
 function countBytes(
   rows: RelatedRows["stored"],
   times: readonly number[],
@@ -194,7 +191,7 @@ function countBytes(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRowsPart(path));
 }
 
-/** Returns, for each group of included rows, how often its rows appear in the response. */
+/** Returns how often the rows included by each key appear in the response. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],
@@ -223,9 +220,9 @@ function planFor(
     ...right,
     order,
     limit,
-    // One additional row shows that there are too many rows.
+    // One additional row shows if there are too many rows.
     most: left + 1,
-    // A lookup by index needs a key without NULL. Introspected tables may have keys with NULL.
+    // A lookup by index needs a key without NULL. Introspected tables can have NULL in keys.
     byIndex: isIndexed && target.table.primaryKey.length > 0 &&
       target.table.primaryKey.every(({ notNull }) => notNull),
     isUnindexed: !isIndexed,

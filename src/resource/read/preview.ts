@@ -7,19 +7,19 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** For each row of a preview, the columns whose values are cut. */
+/** For each row of a preview, the columns whose values are truncated. */
 export type CutColumns = readonly (readonly ColumnInfo[])[];
 
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview` of a list, or returns null without one. Strings and
- * documents are cut to this number of characters, and binary values to this number of bytes. Throws
- * a 400 unless it is a whole number from 1 to 1,000.
+ * Parses the query parameter `preview` of a list, or returns null without one. Its value is the
+ * number of characters to which strings and documents are truncated, and of bytes for binary
+ * values. Throws a 400 unless it is a whole number from 1 to 1,000.
  *
- * A row with cut fields lists their names in `_cut`. A cut document is a string: the beginning of
- * the JSON text in the database. A document that fits is unchanged. Keys are never cut: columns of
- * the primary key, of foreign keys and of relations. Included rows are not cut either.
+ * A row with truncated fields lists their names in `_cut`. A truncated document is a string: the
+ * beginning of the JSON text in the database. Primary keys, foreign keys, columns of relations and
+ * included rows are never truncated.
  */
 export function parsePreview(query: Query): number | null {
   const text = query.get("preview");
@@ -50,7 +50,7 @@ export function planPreview(
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
   if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
-  // Without a key, no second read can find the last row with its whole values.
+  // Without a key, no second read can find the whole values of the last row.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 

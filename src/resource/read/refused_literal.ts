@@ -20,7 +20,7 @@ export async function refusedLiteralProblem(
   return refused && problemOf(refused.value, refused.error);
 }
 
-/** A value in a filter that the database may reject for its column, such as an invalid `inet`. */
+/** A value in a filter that may be invalid for its column's type in the database, e.g. `inet`. */
 interface TypedLiteral extends TypedValue {
   readonly literal: Literal | undefined;
 }

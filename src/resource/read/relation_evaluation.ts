@@ -1,22 +1,22 @@
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** How often a filter examines the related rows of one relation. */
+/** How often the database evaluates the related rows of one relation in a filter. */
 export interface RelationEvaluation {
-  /** True if the matching related rows must be found once, for all rows together. */
+  /** True if the matching related rows must be found once, instead of separately for each row. */
   readonly isOnce: boolean;
-  /** True if the filter examines each related row at most once. */
+  /** True if each related row is examined at most once. */
   readonly looksOnce: boolean;
 }
 
 /**
- * Decides how a filter examines the rows of a relation. If the filter is evaluated row by row, the
- * cost is the number of related rows that it examines. The cost is low if the other column is
- * unique, or if each related row belongs to only one row. Otherwise the costs multiply. For
- * example, `author.posts` in a filter of posts examines all posts of an author for each post.
- * Without an index, each row scans the related table.
+ * Decides how the database finds related rows for a filter: separately for each row, or once. A
+ * search for each row is cheap if the related column is unique, or if each related row belongs to
+ * only one row. Otherwise the costs multiply. For example, `author.posts` in a filter of posts
+ * examines all posts of an author for each post. Without an index, each search scans the related
+ * table.
  *
- * `looksOnce` is true if the filter so far examines each of the rows at most once.
+ * `looksOnce` is true if the preceding relations of the filter lead to each row at most once.
  */
 export function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,

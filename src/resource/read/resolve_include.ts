@@ -11,8 +11,8 @@ import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
 /**
- * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
- * the same messages as a list of the target resource.
+ * Resolves the query parameter `include` of a request to the relations to load. Its messages of a
+ * 400 equal those for a list of the related resource.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
@@ -60,7 +60,7 @@ function resolveAll(
   });
 }
 
-/** Returns a problem that suggests a relation's name. API descriptions list the names anyway. */
+/** Returns a problem that suggests a relation's name. API descriptions contain the names, too. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
@@ -91,7 +91,7 @@ function resolveOne(
   };
 }
 
-/** Parses the filter of an include. Problems name the filter that their positions refer to. */
+/** Parses the filter of an include. Problems say to which include their positions refer. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

@@ -31,10 +31,10 @@ export function planTotalCount(
 ): TotalCountPlan {
   const { table, reader, identityOf } = resource;
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
-    // The policies of the database decide which rows the role of the user may read.
+    // With `actAs`, policies of the database hide rows, but an estimate would count them.
     identityOf === null &&
-    // The planner's statistics cover the whole table. If the user may read only some of its rows,
-    // or some rows of a related table, an estimate would reveal the number of the remaining rows.
+    // The planner's statistics cover the whole table. If the user can read only some of its rows,
+    // or some rows of a related table, an estimate would reveal the number of hidden rows.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },
@@ -43,8 +43,8 @@ export function planTotalCount(
 }
 
 /**
- * The minimum of an estimate. Below it, the rows are counted. Postgres assumes ten pages for a
- * table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
+ * The smallest estimate that is used. Below it, the rows are counted. Postgres assumes ten pages
+ * for a table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
  */
 const minEstimated = 2_500;
 

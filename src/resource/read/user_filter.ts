@@ -36,13 +36,13 @@ import type { Query } from "../http/query_parameters.ts";
 import { planRelationEvaluation } from "./relation_evaluation.ts";
 import type { RelationFilter } from "../shape/output.ts";
 
-/** Parses a user's filter by the field policy. Returns null for an empty string. Throws a 400. */
+/** Parses a filter over the fields that the user can filter by. Null for `""`. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** Resolves a filter that code has built, with the same checks as {@link parseUserFilter}. */
+/** Resolves a filter built by code, with the checks of {@link parseUserFilter}. */
 export function resolveBuiltFilter(given: Rule, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
@@ -66,7 +66,7 @@ export function comparisonsOf(text: string, resource: Resource): readonly Positi
   return found;
 }
 
-/** Parses a query's filter like {@link parseRelationFilter}. Code can pass a built filter. */
+/** Parses a query's filter like {@link parseRelationFilter}, or resolves its `codeFilter`. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter } = query;
   if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);
@@ -75,7 +75,7 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
   return filter === null ? everyRow : relationFilterOf(filter, resource, () => {});
 }
 
-/** Parses a user's filter, in which dotted names may lead through filterable relations. */
+/** Parses a user's filter, in which dotted names can lead through filterable relations. */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
@@ -144,7 +144,7 @@ function requireFewWalks(syntax: FilterSyntax, resource: Resource): void {
   throw filterTooLarge(excess, `${filterLimits.walks} comparisons that walk relations`);
 }
 
-/** Returns the positions of the comparisons and quantifiers that follow relations. */
+/** Returns the positions of all comparisons and quantifiers that follow a relation. */
 function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly number[] {
   if ("path" in syntax && "term" in syntax) {
     const target = syntax.path.reduce<Resource | undefined>((here, name) => {
@@ -163,7 +163,7 @@ function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly
   return isWalk === true ? [fieldAt] : [];
 }
 
-/** The resource whose rows a part of a filter compares, and the grants to read related rows. */
+/** The resource to which a part of a filter applies, and the grants to read related rows. */
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;

@@ -8,8 +8,8 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the resource with the fields of the caller, and with safe numbers if `safeNumbers` is
- * true. The resources that its relations lead to are narrowed in the same way. Returns `resource`
- * itself if nothing differs. Throws if a function of the option `fields` throws.
+ * true. The resources that its relations lead to are limited in the same way. Returns `resource`
+ * itself if the caller has all fields. Throws if a function of the option `fields` throws.
  */
 export function narrowForCaller(
   user: User | null,
@@ -49,7 +49,7 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   return reached;
 }
 
-/** The narrowed resources of one request, each created once so that identity can be compared. */
+/** Limits each resource of a request to the caller's fields, once: identities must be equal. */
 class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;
@@ -66,9 +66,9 @@ class CallerView {
     if (known !== undefined) return known;
     const own = resource.fieldsOf?.(this.#user) ?? noFields;
     let relations: Relations | null = null;
-    // The properties that all requests share are in the prototype, because a copy takes long.
+    // Properties that do not depend on the request are in the prototype: copying takes long.
     const seen: Resource = Object.create(sharedView(resource, own, this.#safeNumbers), {
-      // Computed lazily, because most requests use no relation.
+      // Computed when needed, because most requests use no relation.
       relations: { get: () => relations ??= relationsOf(resource, seen) },
       served: { value: { get: (table: TableInfo) => this.#resourceOf(table, resource) } },
       sameFieldsAs: { value: () => this.#sameFieldsAs() },
@@ -78,7 +78,7 @@ class CallerView {
     return seen;
   }
 
-  /** Lets the database run the statements of the request in the name of the caller. */
+  /** Lets the database run the statements of the request with the role of the caller. */
   #actAs(seen: Resource, { driver, db, sqlPlans }: Resource, identityOf: IdentityOf): void {
     const acting = () => this.#acting ??= actingDriver(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
@@ -88,7 +88,7 @@ class CallerView {
     });
   }
 
-  /** Returns a function that references no resource, because every open stream keeps it. */
+  /** Returns a function without references to resources, because every open stream keeps it. */
   #sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -109,7 +109,7 @@ type IdentityOf = NonNullable<Resource["identityOf"]>;
 const none: ReadonlySet<never> = new Set();
 const noFields = Object.freeze({});
 
-/** Returns the properties of a narrowed resource that do not depend on the request. */
+/** Returns the properties of a limited resource that do not depend on the request. */
 function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boolean): Resource {
   let views = resource.views.get(resource);
   if (views === undefined) resource.views.set(resource, views = new WeakMap());

@@ -6,7 +6,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns the same 404 for a row that does not exist and for one that the user may not read. */
+/** Returns the 404 for a row that does not exist, and for one that the user cannot read. */
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
@@ -14,7 +14,7 @@ export function notFound(resource: Resource, segment: string): Problem {
   );
 }
 
-/** Returns the problem of a write that found no row: 403 if the user may see the row, else 404. */
+/** Returns the problem of a write that found no row: 403 if the user can read the row, else 404. */
 export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
   { grant, resource }: WriteCall,
@@ -22,12 +22,12 @@ export async function notFoundOrForbidden(
   among: Filter = resource.undeleted,
 ): Promise<Problem> {
   const { table, reader, identityOf } = resource;
-  // A policy of the database may let the role of the user read the row, but not change it.
+  // A policy of the database can allow the user's role to read a row, but not to change it.
   const hasPolicies = identityOf !== null;
   if (grant.rows.kind === "all" && !hasPolicies) return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // A row that is within the scope now was created after the failed write, which is still a 404.
+  // A row that is within the scope now was created after the write failed. This is a 404, too.
   const isExisting = await count(seen) > 0 &&
     (hasPolicies || await count(and(seen, grant.rows)) === 0);
   return isExisting

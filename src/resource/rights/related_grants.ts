@@ -4,10 +4,10 @@ import type { Relation } from "../../schema/relation.ts";
 import type { AdditionalGrants, RelatedWrite } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** An empty set, for operations that need no grants on related resources. */
+/** For operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** An empty list, for operations that write only rows of their own table. */
+/** For operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
 /** The grants of an operation that needs no grant in addition to its main access. */
@@ -27,8 +27,8 @@ export function resourcesReadByRelation(
 
 /**
  * Returns a filter for the rows of a `manyToMany` link table that the related grants allow. A
- * request uses only link rows that a list of the link table would show. All rows pass if no
- * resource serves the link table, or if the relation has no link table.
+ * caller sees a relation only by the link rows that a list of the link table would show. The filter
+ * matches all rows if no resource serves the link table, or if there is no link table.
  */
 export function readableLinksFilter(
   { steps: [near, far] }: Relation,

@@ -20,7 +20,7 @@ export type AnswerRequest = (
 
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** The handler of requests with an `Idempotency-Key`, or null if the header is ignored. */
+  /** The handler of requests with an `Idempotency-Key`, or null if the app ignores the header. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
@@ -76,13 +76,13 @@ interface GuardedAnswer {
   readonly byKey: AnswerIdempotently | null;
 }
 
-/** Handles a request after the guard admits it: counts, charges and runs the request. */
+/** Handles a request: the guard counts and charges it, and then its operation runs. */
 function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,
 ): MaybePromise<Reply> {
   const admission = guard.admission(protection, request);
-  // A stored response counts as a request, but costs nothing.
+  // The response to a repeated request counts as a request, but costs no budget.
   const answer = () =>
     byKey === null
       ? admitAndRun(request, admission)

@@ -24,20 +24,20 @@ import { runOperation } from "../run_operation.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
-  /** The query parameters that no other endpoint accepts, or undefined if there are none. */
+  /** Returns the query parameters that only this endpoint accepts, or undefined for none. */
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
-  /** All accesses that the endpoint needs. Procedures check access themselves. */
+  /** All kinds of access that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
   /** The guard's requirements on requests, or undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities that must all be on, or an empty list if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws a 401 or 403 if the caller can be rejected without the body and the scope. */
+  /** Throws a 401 or 403 if neither the body nor a scope is needed to reject the caller. */
   requireAccess(user: User | null, resource: Resource): void;
-  /** Throws if the user may not do what `request` asks for. Has no other effect. */
+  /** Throws if the user is not allowed to do what `request` asks for. Has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
-  /** Runs the operation for code, which receives data instead of a string. */
+  /** Runs the operation for server-side code, which receives data instead of JSON. */
   call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
@@ -53,7 +53,7 @@ export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
 
-/** Returns the endpoint of an operation, which exists if all of these capabilities are enabled. */
+/** Returns the endpoint of an operation, which exists only if all `capabilities` are enabled. */
 export function endpointOf<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   ...capabilities: Endpoint["capabilities"]
@@ -81,7 +81,7 @@ export function endpointOf<Intent, Plan, Outcome>(
   };
 }
 
-/** Returns an endpoint that lists rows, or exports them if the client prefers an export's type. */
+/** Returns an endpoint that lists rows, or exports them if the client prefers an export format. */
 export function listOrExport(
   listing: Endpoint,
   exports: ReadonlyMap<string, Endpoint>,

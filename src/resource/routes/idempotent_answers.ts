@@ -25,8 +25,8 @@ import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
 /**
- * Handles a request with an `Idempotency-Key`: executes the request, or returns its stored
- * response. A stored response needs no admission by the guard.
+ * Handles a request with an `Idempotency-Key`: executes it, or returns the stored response of the
+ * first request with this key. A stored response is returned without the checks of the guard.
  */
 export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
@@ -37,15 +37,15 @@ export type AnswerIdempotently = (
 export interface IdempotentAnswers {
   /** Returns the handler of a request with this header. Throws a 400 for a malformed key. */
   byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
-  /** Creates the table of idempotency records in the databases that keep these records. */
+  /** Creates the table of idempotency records in the databases in which they are stored. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
-  /** Deletes expired responses from the tables. A key-value store deletes its own records. */
+  /** Deletes expired responses from the tables. The key-value store deletes its own. */
   purge(): Promise<void>;
 }
 
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** The store, which is opened only when a request with an `Idempotency-Key` arrives. */
+  /** The key-value store. The first request with an `Idempotency-Key` opens it. */
   readonly store: Pick<AppStore, "need">;
   readonly shares: AnswerStorageShares;
   readonly runtime: Runtime;
@@ -80,7 +80,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
           await tableOf(driver).prepare();
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
-          // The table may be created later. Until then requests with a key are rejected.
+          // An operator can create the table later. Until then, requests with a key are rejected.
           observe({ kind: "idempotency_table_missing", database: driver.label, error });
         }
       }
@@ -93,9 +93,9 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The identity has a prefix, because a user's id may equal an address. Unlike the identity of
-      // a budget, this identity contains the whole address and not its network. Clients of one
-      // network must not receive each other's responses.
+      // The identity has a prefix, because a user's id can equal an address. It contains the whole
+      // address, while a budget belongs to a network: clients of one network must not receive each
+      // other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
       // Stored responses are limited per network, because one client may have many addresses.
@@ -107,7 +107,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         await answerOnce(
           {
             ...{ key, identity, share, method, path, query, ifMatch },
-            // A response with safe numbers is stored separately.
+            // The key includes the form of numbers, because it changes the response.
             fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
             body: await request.body(),
           },
@@ -126,7 +126,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
   };
 }
 
-/** Responds with the reply that was stored with the write. The reply is serialized only once. */
+/** Responds with the reply that was stored together with the write. It is serialized only once. */
 async function answerWithin(
   claim: RequestClaim,
   table: TableIdempotency,
@@ -141,7 +141,7 @@ async function answerWithin(
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
-  // A transaction that was retried has recorded several replies. The last reply is valid.
+  // A retried transaction records a reply for each attempt. Only the last attempt was committed.
   const last = recorded.at(-1);
   return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
 }

@@ -2,7 +2,7 @@ import type { Resource } from "../model/resource.ts";
 import { routesOf } from "./routes.ts";
 import { allowedMethods } from "./route_table.ts";
 
-/** A resource's routes and fields, for banners and API descriptions, without hidden columns. */
+/** The routes and the readable fields of a resource, for the start message and API descriptions. */
 export interface ResourceSummary {
   /** The table's name. */
   readonly name: string;

@@ -6,14 +6,14 @@ import { reservedPathSegments } from "../../plan/key.ts";
 
 /** The table of the routes of all resources, which finds routes by the raw path of a request. */
 export interface RouteTable {
-  /** Every route, for registration. Routes of a resource below another resource come first. */
+  /** All routes, in the order of registration. Those of a longer resource path come first. */
   readonly routes: readonly ResourceRoute[];
-  /** Returns the routes at a raw path for all methods, or null if there are none. */
+  /** Returns the routes at a raw path, by method; null if there are none. */
   at(path: string): RoutesByMethod | null;
   /**
-   * Returns the canonical form of a raw path. A client may percent-encode any character of the
-   * resource's own path. The part after the resource's path stays unchanged: `%63ount` is an id,
-   * and `a%2Fb` is one segment. Returns null for a percent-encoded path that leads to no resource.
+   * Returns the canonical form of a raw path. A client can percent-encode any character of the
+   * resource's own path. The rest stays unchanged: `%63ount` is an id, and `a%2Fb` is one segment.
+   * Returns null for a percent-encoded path that leads to no resource.
    */
   canonical(path: string): string | null;
 }
@@ -37,7 +37,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
   for (const route of routes) {
     const { url } = route.resource;
     const path = route.path === "/" ? url : url + route.path;
-    // The resource with the longest matching path owns the routes below its path.
+    // The routes below a path belong to the resource with the longest matching path.
     const owner = route.path.startsWith(idParameter) ? url : splitOwned(path, urls, deepest)?.url;
     const own = paths.get(url);
     if (owner !== url || own === undefined) {
@@ -61,8 +61,8 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
 }
 
 /**
- * Returns the raw path segment of the id, or an empty string if the route has no id. The segment is
- * found from the end, because the path may begin with the path of an outer app.
+ * Returns the raw path segment of the id, or an empty string if the route has no id. The segments
+ * are counted from the end, because an outer app can add segments at the start.
  */
 export function idSegment(path: string, { path: pattern }: Route): string {
   if (!pattern.startsWith(idParameter)) return "";
@@ -149,9 +149,9 @@ export interface ResourcePaths {
 export function createResourcePaths(url: string): ResourcePaths {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
-  /** Routes like `/count`. */
+  /** Routes without an id, like `/count`. */
   const fixed = new Map<string, RoutesOfPath>();
-  /** Routes below a row, like `/restore`. */
+  /** Routes after the id of a row, like `/:id/restore`. */
   const belowRow = new Map<string, RoutesOfPath>();
   const firstSegment = url.length + 1;
   return {
@@ -178,8 +178,8 @@ export function createResourcePaths(url: string): ResourcePaths {
 
 /**
  * Creates the function that finds the routes at a path without a final slash, by the longest
- * resource path that is a prefix. The function compares characters. A lookup by hash takes several
- * times as long, because every request has a new string.
+ * resource path that is a prefix. It compares characters, because a lookup in a Map takes several
+ * times as long: V8 must hash the new path string of every request.
  */
 export function createPathIndex(
   all: readonly ResourcePaths[],
@@ -220,7 +220,7 @@ function isBelow(path: string, url: string): boolean {
 /** Returns the index of the first character at which the paths of resources differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
-  // The index stays within the shortest path, which may be a prefix of another path.
+  // The index must be within the shortest path, which can be a prefix of another path.
   const last = Math.min(...urls.map(({ length }) => length)) - 1;
   for (let at = 0; at < first.length; at++) {
     const isSame = urls.every((url) => url.charCodeAt(at) === first.charCodeAt(at));
@@ -234,7 +234,7 @@ const reservedInitials: ReadonlySet<number> = new Set(
   [...reservedPathSegments].map((segment) => segment.charCodeAt(0)),
 );
 
-/** Returns false if no reserved name begins with this character, so most keys need no lookup. */
+/** Returns false if no fixed route begins with this character, so most ids need no lookup. */
 function mayBeReserved(code: number): boolean {
   return reservedInitials.has(code);
 }

@@ -20,10 +20,10 @@ import type { RequestTarget } from "../http/request_target.ts";
 import { createReplyRecorder, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
 
-/** The sender of a routed request. The user and the address are looked up only when needed. */
+/** The client of a routed request. The user and the address are determined when needed. */
 export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
-  /** Returns the address of the socket's peer, or null if the listener does not report it. */
+  /** Returns the address of the socket's peer, or null if the HTTP server does not report it. */
   address(): string | null;
 }
 
@@ -43,15 +43,15 @@ export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
   /** The number of proxies in front of the service whose forwarded addresses are trusted. */
   readonly trustedProxies: number;
-  /** The routes that have had large responses. Later requests to them wait in a queue. */
+  /** The routes that have had large responses. Later requests to these routes wait in a queue. */
   readonly slowRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
 
 /**
- * A routed request whose operation has not run yet. The object offers what the guard and the
- * idempotency records need, and {@link RoutedRequest.run}. This is a class, because creating
- * closures for every request would take longer than running them.
+ * A routed request whose operation has not run yet, with the members that the guard and the
+ * idempotency records need. This is a class, because creating closures for every request would take
+ * longer than running them.
  */
 export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly request: Request;
@@ -72,7 +72,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     this.#options = options;
   }
 
-  /** Returns the client's address, or null if neither listener nor trusted proxy reports it. */
+  /** Returns the client's address, or null if neither the server nor a trusted proxy reports it. */
   address(): string | null {
     return clientAddress(
       this.request.headers,
@@ -85,7 +85,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return callerIdentity(this.user, this.address());
   }
 
-  /** True if the client asks for numbers that a double represents exactly. */
+  /** True if the client requests numbers that a double represents exactly. */
   get safeNumbers(): boolean {
     const accept = this.request.headers.get("accept");
     return accept !== null && asksForSafeNumbers(accept);
@@ -135,7 +135,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
   }
 
-  /** Throws the error with which {@link run} would reject the caller, but runs nothing. */
+  /** Throws the error with which {@link run} would reject the caller. Runs nothing. */
   async authorize(): Promise<void> {
     const { endpoint, resource } = this.#route;
     const bytes = await this.body();
@@ -167,9 +167,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   /**
-   * Returns the same string for all paths that lead to the same operation and row. The string has
-   * no final slash, and the id has the form that responses use. A malformed id stays unchanged.
-   * Throws a 400 for a malformed percent sequence.
+   * Returns a string that is equal for all paths that lead to the same operation and row. The
+   * string has no final slash, and the id has the form that responses use. A malformed id stays
+   * unchanged. Throws a 400 for a malformed percent sequence.
    */
   operationPath(): string {
     const { path, resource: { url, table } } = this.#route;

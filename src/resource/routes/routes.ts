@@ -76,7 +76,7 @@ const rowRoutes: readonly Route[] = [
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
 ];
 
-/** Returns the routes that a resource's capabilities enable. No other list of paths exists. */
+/** Returns the routes that a resource's capabilities enable. This is the only list of paths. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].map(([name, procedure]) =>
     route("POST", `/rpc/${name}`, procedureEndpoint(name, procedure))
@@ -102,7 +102,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
     requireAccess: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
-    // A procedure requires at most a user, which `requireAccess` has checked.
+    // A procedure requires at most a user, and `requireAccess` has already checked this.
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
       answerProcedure(procedure, { name, call: { request, user, resource } }),
@@ -126,7 +126,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The first request failed like this too. The right to create suffices to see the problem.
+        // The first request has failed like this, too. Its problem contains no row.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -40,12 +40,12 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
   ];
 }
 
-/** Returns true for kinds whose values can have more digits than a JSON number keeps. */
+/** Returns true for kinds whose values can have more digits than a double can represent. */
 function isTextOfNumber(kind: ColumnKind): boolean {
   return kindProperties[kind].arithmetic !== null && kindProperties[kind].json !== "number";
 }
 
-/** Returns a function that leaves numbers unquoted and passes any other value to `write`. */
+/** Returns a function that writes strings of digits without quotes, and other values by `write`. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }
@@ -86,7 +86,7 @@ function escapedField(value: unknown): string {
 
 /**
  * The characters that OWASP lists, and their full-width forms, which some spreadsheets evaluate.
- * JSON begins with none of them, except for negative numbers, because its strings are quoted.
+ * JSON begins with one of them only for a negative number, because its strings are quoted.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
@@ -95,7 +95,7 @@ function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** Writes a list or an object of a computed field, or a `Date`, which is a string in JSON. */
+/** Writes an object as JSON: a list or an object of a computed field, or a `Date`. */
 function objectField(value: unknown): string {
   // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);

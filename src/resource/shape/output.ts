@@ -19,13 +19,13 @@ export interface View {
   /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: ComputedFields;
-  /** The included relations. A row has the rows of a relation as a member, next to its columns. */
+  /** The included relations. A row has the related rows as a member named like the relation. */
   readonly include: readonly Include[];
-  /** True if every shown number is one that a double represents exactly. */
+  /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
 }
 
-/** A relation whose rows the output includes. The target's policy applies to these rows. */
+/** A relation whose rows the output includes, with the fields of the related resource. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
@@ -37,13 +37,13 @@ export interface Include {
   readonly view: View;
 }
 
-/** The parts of an aggregate's groups that the output shows, in the order of the read. */
+/** The keys and metrics of an aggregate that the output shows, in the order of the SELECT. */
 export interface GroupView {
   readonly keys: readonly GroupKey[];
-  /** The shown metrics. Further metrics only filter and sort the groups. */
+  /** The shown metrics. Other metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
   readonly readable: readonly ColumnInfo[];
-  /** True if every shown number is one that a double represents exactly. */
+  /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
 }
 
@@ -51,18 +51,18 @@ export interface GroupView {
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
-  /** The related rows. A row that is nested at several places appears once for each place. */
+  /** The related rows. A row that is nested in several groups occurs once for each group. */
   readonly rows: readonly Row[];
-  /** The columns that the rows were read with. */
+  /** The columns that were read for these rows. */
   readonly read: readonly ColumnInfo[];
   /** The index of the group that each row belongs to. Parents with the same key share a group. */
   readonly places: readonly number[];
   /**
-   * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
-   * such rows, and null if the parent does not have the member at all.
+   * For each parent row, the index of its group of nested rows: -1 if there can be no such rows,
+   * and null if the parent must not have the member at all.
    */
   readonly placeOf: readonly (number | null)[];
-  /** The rows that are nested in these rows. */
+  /** The rows that are nested in `rows`. */
   readonly included: readonly Included[];
 }
 
@@ -100,9 +100,9 @@ export function columnsOf(
 }
 
 /**
- * Masks rows for output. List, get and all writes respond with the result of this function, so no
- * endpoint can skip the masking. The result has exactly the visible columns, the computed fields
- * and the included rows. `read` lists the columns with which the rows were read.
+ * Masks rows: returns only the visible columns, the computed fields and the included rows. List,
+ * get and all writes respond with the result of this function, so no endpoint can skip the masking.
+ * `read` lists the columns with which the rows were read.
  */
 export function presentRows(
   rows: readonly Row[],
@@ -121,7 +121,7 @@ export function presentRows(
 
 /**
  * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
- * Parsing has rejected hidden columns, so a hidden column here is an error.
+ * Parsing has rejected hidden columns, so the function throws if it finds one.
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],
@@ -142,7 +142,7 @@ export function presentGroups(
       if (metric.name === "count") shown.count = value;
       else {
         const { name, column } = metric;
-        // An average of integers is a double.
+        // The average of an integer column is a double.
         valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
       }
     }
@@ -239,18 +239,18 @@ function untypedValue(value: unknown): unknown {
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }
 
-/** A user's filter over fields of related rows, from which `restrictTo` makes a plain filter. */
+/** A user's filter that can test fields of related rows. It depends on the caller's grants. */
 export interface RelationFilter {
-  /** The resources that the filter reaches through relations, with those of link tables. */
+  /** The resources that the filter reads through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
   /**
-   * Returns the filter, limited to the related rows that the user may read. A comparison that
-   * reaches a resource without a grant matches no row.
+   * Returns the filter over the related rows that the user can read. A comparison with rows of a
+   * resource without a grant matches no row.
    */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** The optional members of the JSON response to a write of one row, besides the row. */
+/** The optional members of the JSON response to a write of one row, in addition to the row. */
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
@@ -273,7 +273,7 @@ export function rowReply(
 
 /**
  * Returns the JSON response to a batch: the masked rows without ETags, with the optimistic ids that
- * the client chose. The rows were read with all columns.
+ * the client chose. The rows must have all columns.
  */
 export function rowsReply(
   status: number,
@@ -303,16 +303,16 @@ export function requireFittingReply(
   included?: readonly Included[],
 ): void {
   const { stored: columns, readCosts: { maxAnswerBytes } } = resource;
-  // Computed fields do not count, because their functions must run only once for each response.
+  // Computed fields are omitted here, because their functions must run only once for a response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);
   if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRowsPart);
 }
 
-/** Returns the headers by which a JSON response carries a row's ETag. */
+/** Returns the header with a row's ETag for a JSON response. */
 export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
-  // A strong ETag promises identical bytes. A proxy that recompresses would break this promise.
+  // A strong ETag means identical bytes, and a proxy that recompresses would change them.
   return etag.algorithm === "weak"
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };

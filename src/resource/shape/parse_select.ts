@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The properties of a resource that determine what `select` may name. */
+/** The properties of a resource that determine which names `select` can contain. */
 export type Selectable = Pick<
   Resource,
   "fields" | "computed" | "relations" | "strictQuery" | "safeNumbers"
@@ -13,8 +13,8 @@ export type Selectable = Pick<
 
 /**
  * Parses the query parameter `select=a,b` and returns the readable columns that it names, in the
- * table's order. Hidden and unknown names are ignored. A misspelled name of a shown field is a 400
- * that suggests the right name, because the row would lack the intended field.
+ * table's order. Hidden and unknown names are ignored. A name that is similar to a shown field is a
+ * 400 that suggests this field, because the client would otherwise miss it.
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
   const { fields: { readable }, strictQuery } = resource;
@@ -35,7 +35,7 @@ function refuseNearMisses(
   ]);
   const byPlain = namesByNormalForm(shown);
   for (const name of [...names].slice(0, maxNames)) {
-    // Included rows are always in the response, whatever is selected.
+    // `select` does not affect included rows. They are always in the response.
     if (name === "" || name.length > maxLength || shown.has(name) || relations.has(name)) continue;
     const meant = nearMissOf(name, byPlain);
     if (meant === undefined) continue;
@@ -48,6 +48,6 @@ function refuseNearMisses(
   }
 }
 
-/** The maximum number of unknown names for which a similar field is searched. */
+/** The maximum number of unknown names for which a similar name is searched. */
 const maxNames = 200;
 const maxLength = 100;

@@ -7,8 +7,9 @@ import type { Resource } from "../model/resource.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /**
- * Inserts rows into a table whose rules return no rows, and reads them by their keys. The keys are
- * created first. A row that a rule has stored elsewhere, or under another key, is not returned.
+ * Inserts rows into a table on which a Postgres rule prevents RETURNING, and reads them by keys
+ * that are generated first. A row that the rule has stored elsewhere, or under another key, is not
+ * returned.
  */
 export async function insertAndRead(
   rows: readonly Assignments[],
@@ -28,7 +29,7 @@ export async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // The statement has no plan, because a driver that records writes would add RETURNING to it.
+    // Without a plan, a driver that records writes does not add RETURNING to this statement.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(

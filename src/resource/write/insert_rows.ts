@@ -67,12 +67,12 @@ export async function insertRows(
   return inserted;
 }
 
-/** Returns the columns of all rows, because a statement names its columns once. */
+/** Returns the union of the columns of all rows, because an INSERT names its columns once. */
 function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly ColumnInfo[] {
   const [first] = rows;
   if (first !== undefined && rows.length === 1) return [...first.keys()];
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
-  // An INSERT of several rows with nothing but defaults must name a column.
+  // An INSERT of several rows that have only default values must name a column.
   return columns.length === 0 ? table.primaryKey : columns;
 }
 
@@ -92,17 +92,17 @@ function rowsPerStatement(
 
 /**
  * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
- * that order. A row whose key was given is found by this key. Generated keys identify rows only if
- * they increase. Otherwise this function throws {@link UnorderedKeysError}, and the rows are
- * inserted one by one. SQLite uses random keys after the largest one, and a Postgres sequence may
- * count down.
+ * that order. A row with a key in VALUES is found by this key. Generated keys show the order only
+ * if they increase, but SQLite generates random keys after the largest key, and a Postgres sequence
+ * can count down. If they do not increase, throws {@link UnorderedKeysError}, and the rows are
+ * inserted one by one.
  */
 function inOrderOf(
   rows: readonly Assignments[],
   returned: readonly Row[],
   table: TableInfo,
 ): readonly Row[] {
-  // A trigger of an existing table may discard an inserted row without an error.
+  // A trigger can discard an inserted row without an error.
   if (returned.length !== rows.length) {
     const lost = rows.length === 1 ? "the row" : "every row";
     throw new Problem("validation-error", `Cannot create: the database did not keep ${lost}`);
@@ -135,7 +135,7 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
   return key.some((value) => value === undefined || value === databaseDefault) ? null : key;
 }
 
-/** Returns true if generated keys only increase. Engines number rows in VALUES order. */
+/** Returns true if generated keys only increase. Engines generate them in VALUES order. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && column !== undefined && isWhole(column);
 }

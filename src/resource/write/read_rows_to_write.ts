@@ -29,7 +29,7 @@ export type RowsByKey = ReadonlyMap<string, Row>;
 /** The keys and columns of rows to read before they are written. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
-  /** The unique key whose values identify the rows. Default: the primary key. */
+  /** The unique key that identifies the rows. Default: the primary key. */
   readonly by?: KeyColumns;
   readonly where: Filter;
   /** The columns to read, including the columns of the key. */
@@ -40,7 +40,7 @@ export interface KeyedRows {
 
 /**
  * Reads the rows with these keys that match the condition. Throws a 422, before any row is written,
- * if the rows have more bytes than a response may have. Withheld columns do not count, because the
+ * if the rows are larger than the limit for a response. Withheld columns do not count, because the
  * error would reveal their length.
  */
 export async function readByKeys(
@@ -88,8 +88,8 @@ async function fetchNamed(
 }
 
 /**
- * Returns the lock of rows before a delete. A role of the database may have the right to delete rows
- * that it may not update, and such a role cannot lock the rows.
+ * Returns the lock of rows before a delete. A database role that can delete rows but not update
+ * them cannot lock them.
  */
 export function deletionLock(
   { identityOf, softDelete }: Resource,
@@ -117,7 +117,7 @@ export async function readMatching(
   return rows;
 }
 
-/** Returns how many keys fit into one statement besides the values of a scope and a change. */
+/** Returns how many keys fit into a statement in addition to the values of a scope and a change. */
 export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }

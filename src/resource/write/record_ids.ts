@@ -15,7 +15,7 @@ export interface WriteWithIds<Written> {
   readonly recorded: OptimisticIds;
 }
 
-/** A written row, and the optimistic id of its event, or null for none. */
+/** A written row, and the id that the client has chosen for the write's event, or null. */
 export interface WrittenRow {
   readonly row: Row;
   readonly optimisticId: string | null;
@@ -24,8 +24,8 @@ export interface WrittenRow {
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
 /**
- * Runs work that writes in a transaction, and records the optimistic ids of its rows with their
- * changes. If `idsOf` is null, no statement is run for ids.
+ * Runs work that writes in a transaction, and records the optimistic ids of the rows in the change
+ * log. If `idsOf` is null, no statement is run for ids.
  */
 export async function writeRecordingIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
@@ -44,7 +44,7 @@ export async function writeRecordingIds<Written>(
   };
 }
 
-/** Runs {@link writeRecordingIds} for one row with a known key. Its optimistic id may be null. */
+/** Runs {@link writeRecordingIds} for one row with a known key. The optimistic id can be null. */
 export async function writeRecordingId(
   { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
   resource: Resource,
@@ -56,7 +56,7 @@ export async function writeRecordingId(
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
-/** Returns the optimistic ids of items with keys, or null if no item has one. */
+/** Returns the optimistic ids of items that have keys, or null if no item has an id. */
 export function idsOfItems(
   items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
   resource: Resource,
@@ -68,7 +68,7 @@ export function idsOfItems(
   return ids.length === 0 ? null : () => new Map(ids);
 }
 
-/** Returns the optimistic ids of rows in the same order, or null if no row has one. */
+/** Returns the optimistic ids in the order of the rows, or null if no row has an id. */
 export function idsOfRows(
   ids: readonly (string | null)[],
   table: TableInfo,

@@ -14,9 +14,10 @@ import { atBodyPath, wholeBody } from "./values/body_path.ts";
 export const maxComparedRows = 100;
 
 /**
- * Requires that new rows are within a scope whose relations lead back to their table. The relations
- * do not reach a new row until this row itself is permitted. Otherwise a user could create the
- * membership that permits its own creation. Throws a 403, which rolls back.
+ * Requires that new rows are within a scope whose relations lead back to their table, e.g. the
+ * scope of memberships. A new row counts as a related row only after it has been permitted itself.
+ * Otherwise a user could create the membership that permits its own creation. Throws a 403, which
+ * rolls back.
  */
 export async function requireNewRows(
   { grant, resource }: WriteCall,
@@ -39,8 +40,9 @@ export async function requireNewRows(
 }
 
 /**
- * Requires it of updated rows, too: a moved membership must not permit its own move. Rows count
- * whose update changes a column that the scope uses. A column that was not read counts as changed.
+ * Requires of updated rows what {@link requireNewRows} requires of new rows: a changed membership
+ * must not permit its own change. Only rows are checked in which a column of the scope changes. A
+ * column that was not read counts as changed.
  */
 export async function requireChangedRows(
   updates: readonly LockedRow<Assignments>[],

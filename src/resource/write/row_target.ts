@@ -31,10 +31,10 @@ export interface PathRow {
   readonly ifMatch: string | null;
 }
 
-/** The row to write, and the state in which the client expects it. */
+/** The row to write, and the precondition of the request. */
 export interface RowTarget {
   readonly key: Key;
-  /** The id as in the request, for messages. */
+  /** The id as it is in the request, for messages. */
   readonly segment: string;
   readonly precondition: Precondition;
 }
@@ -58,7 +58,7 @@ export function planTarget({ segment, key, ifMatch }: PathRow, resource: Resourc
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }
 
-/** Returns the fields without the key, which no update changes. Throws a 422 for another key. */
+/** Returns the fields without the key, which no update changes. Throws a 422 if the key differs. */
 export function withoutKey(
   values: ReadonlyMap<ColumnInfo, unknown>,
   key: Key,
@@ -78,7 +78,7 @@ export function withoutKey(
   return rest;
 }
 
-/** Returns a filter for the rows that a request may write: in scope, visible and not deleted. */
+/** Returns a filter for the rows that a request can write: in scope, visible and not deleted. */
 export function writableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.undeleted);
 }
@@ -112,7 +112,7 @@ function readTarget(
   return fetchRow(writableTarget(target, write), resource, connection, lock);
 }
 
-/** Returns the row that matches, locked until the transaction ends, or null if no row matches. */
+/** Returns the matching row, locked until the transaction ends, or null if no row matches. */
 export function lockRow(
   where: Filter,
   resource: Resource,
@@ -163,13 +163,13 @@ export async function targetNotWritten(
 }
 
 /**
- * The problem of a write that changed no row although a row matches. Either a trigger or a rule has
- * prevented the write, or another request has changed the row after the statement.
+ * The problem of a write that changed no row although one matches. Either a trigger, rule or policy
+ * has prevented the write, or another request changed the row after the statement.
  */
 export class RowKept extends Problem {
   /**
-   * Creates the problem. The write is tried once more in a transaction. `hasPolicies` is true if a
-   * policy may have prevented the write.
+   * Creates the problem, after which the write is tried once more in a transaction. `hasPolicies`
+   * is true if a policy can have prevented the write.
    */
   constructor(access: Access, hasPolicies: boolean) {
     const slug = hasPolicies ? "forbidden" : "conflict";
@@ -183,7 +183,7 @@ export class RowKept extends Problem {
 /**
  * Requires that written rows are within the scope of the write, so that a user cannot create or
  * move a row outside of it. The database evaluates the scope inside the transaction, by one query
- * for all rows, so the scope means the same as in reads. Throws a 403, which rolls back.
+ * for all rows, so a scope has one meaning in reads and writes. Throws a 403, which rolls back.
  * `bodyPaths` contains the paths of several rows in the body.
  */
 export async function requireWithinScope(
@@ -202,17 +202,18 @@ export async function requireWithinScope(
 }
 
 /**
- * Returns true if a write may be a statement without a transaction. On Postgres, no trigger may
- * change anything when the statement writes no row: the failed write would keep these changes.
+ * Returns true if a write can be a statement without a transaction. On Postgres, this requires that
+ * no trigger changes anything if the statement writes no row, because nothing would roll the
+ * changes of the trigger back.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   return resource.driver.loneWrites === undefined || resource.actsOnRowsOnly();
 }
 
 /**
- * Returns true if the statement that writes a row can also require the scope of the write. The
- * scope must follow no relation, because subqueries of a statement do not see the rows that the
- * statement writes. No trigger may change the row later.
+ * Returns true if the statement that writes a row can also require the scope of the write. This
+ * requires a scope without relations, because subqueries of a statement do not see the rows that
+ * the statement writes. It also requires that no trigger changes the row later.
  */
 export function canRequireScope({ grant, resource }: WriteCall): boolean {
   const { driver } = resource;
@@ -221,7 +222,7 @@ export function canRequireScope({ grant, resource }: WriteCall): boolean {
     resource.returnsFinalRows() && relatedTerms(grant.rows).length === 0;
 }
 
-/** Returns the scope for the plan of a statement that writes one row, if the plan can require it. */
+/** Returns the scope for a statement's plan, if the statement can require it of its rows. */
 export function scopeOfStatement(
   write: WriteCall,
   { inserts }: { readonly inserts: string },
@@ -238,7 +239,7 @@ export function outsideScope(access: Access, cause?: unknown): Problem {
   });
 }
 
-/** Returns the 403 if a statement failed because its row is outside of the required scope. */
+/** Returns the 403 if a statement failed because its row is outside the scope, or else `error`. */
 export function scopeProblem(error: unknown, access: Access): unknown {
   const isOutside = error instanceof DatabaseError && error.kind === "outside-scope";
   return isOutside ? outsideScope(access, error) : error;

@@ -15,7 +15,7 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the condition that a row still has the version of `current`, which was read before
- * (compare-and-swap). All rows pass if `current` is null.
+ * (compare-and-swap). If `current` is null, all rows match.
  */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
@@ -24,8 +24,8 @@ export function sameVersion(current: Row | null, { etag }: Resource): Filter {
 }
 
 /**
- * Returns the filter for the row state that a precondition allows, or null if only the stored row
- * shows whether the precondition holds.
+ * Returns a filter for the row version that a precondition requires, or null if the stored row must
+ * be read to check the precondition.
  */
 export function expectedVersion(
   precondition: Precondition,
@@ -55,7 +55,7 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/** Adds only the time of the update. Batches do not change the row's version unless configured. */
+/** Adds only the time of the update. A batch increments the version only if configured. */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,
@@ -96,7 +96,7 @@ export function nextVersion(stored: unknown): unknown {
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/** Returns the current time, or a later time than the stored one, so that ETags never repeat. */
+/** Returns the current time, or a time after the stored time, so that ETags never repeat. */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

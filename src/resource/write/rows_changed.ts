@@ -1,8 +1,8 @@
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * The error of a write whose rows another request has changed since they were read. The write
- * starts again. `cause` is the database's error, if there is one.
+ * The problem of a write whose rows another request has changed since they were read. The service
+ * then starts the write again. `cause` is the database's error, if there is one.
  */
 export class RowsChanged extends Problem {
   /** Creates the problem. `action` completes "Cannot …". */

@@ -17,7 +17,7 @@ import { withoutKey } from "./row_target.ts";
 /** Returns the stored row for a before-hook, and reads it first if necessary. */
 export type ReadCurrent = () => MaybePromise<Row>;
 
-/** Runs the before-hook of a row to create, and returns the values after it. */
+/** Runs the before-hook of a row to create, and returns the resulting values. */
 export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
@@ -53,7 +53,7 @@ export async function beforeUpdate(
     (context) => hooks.onBeforeUpdate?.(withCurrent(context, current), rowId(key), patch),
   );
   const data = { ...changed ?? patch };
-  // A PUT lets the database set some columns. Hooks can neither see nor return such a value.
+  // A PUT lets the database set some columns. Hooks neither receive nor return their values.
   const kept = [...values].filter(([, value]) => value === databaseDefault);
   for (const { column, value, text } of given) {
     if (!Object.hasOwn(data, column.name) || writeJson(data[column.name]) !== text) continue;
@@ -64,7 +64,7 @@ export async function beforeUpdate(
   return withoutKey(hooked, key, resource);
 }
 
-/** Runs the before-hook of a batch item, and returns the item with the values after it. */
+/** Runs the before-hook of a batch item, and returns the item with the resulting values. */
 export async function beforeUpdateItem(
   item: KeyedItem & { readonly current: Row },
   write: WriteCall,
@@ -98,7 +98,7 @@ export async function afterWrite(
   await runAfterHook(write, connection, (context) => hooks[name]?.(context, copied(row)));
 }
 
-/** Runs the after-hook of a deleted or marked row in its transaction. */
+/** Runs the after-hook of a row that was deleted or marked as deleted, in its transaction. */
 export async function afterDelete(
   row: Row,
   write: WriteCall,
@@ -166,7 +166,7 @@ function copied(row: Row): Row {
 function copiedValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copiedValue);
   if (typeof value !== "object" || value === null) return value;
-  // Exact numbers and bytes need no copy, because no code changes them in place.
+  // Exact numbers and bytes are never changed in place, so they need no copy.
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, copiedValue(member)]),

@@ -4,13 +4,13 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Resource } from "../model/resource.ts";
 import { keysPerStatement } from "./read_rows_to_write.ts";
 
-/** The intended duration of a slice, estimated from previous slices, in milliseconds. */
+/** The intended duration of one statement, in milliseconds. */
 const sliceMs = 5;
 const maxGrowth = 4;
 
 /** Divides the rows of a batch into statements. */
 export interface Slices {
-  /** Runs the work for all items, one slice after the other. */
+  /** Runs `work` for all items, one slice (the rows of one statement) after the other. */
   run<Item>(
     items: readonly Item[],
     work: (some: readonly Item[]) => Promise<void>,
@@ -18,9 +18,9 @@ export interface Slices {
 }
 
 /**
- * Returns the slices of one batch. An in-process database blocks every other request during a
- * statement, and the duration of a row depends on its bytes and its triggers. In this case the
- * first slice is one row, and each further slice has as many rows as take 5 ms.
+ * Returns how to divide one batch into statements. An in-process database blocks every other
+ * request during a statement. Therefore its first slice is one row, and the durations so far
+ * determine how many rows of a later slice take 5 ms.
  */
 export function slicesOf(resource: Resource): Slices {
   const { driver, runtime: { clock } } = resource;
@@ -32,7 +32,7 @@ export function slicesOf(resource: Resource): Slices {
   };
 }
 
-/** Divides rows by the duration of previous slices. Other requests run between two slices. */
+/** Divides rows by the durations of previous slices. Other requests run between two slices. */
 export class TimedSlices implements Slices {
   readonly #maxSize: number;
   readonly #clock: Pick<Clock, "elapsedMs">;

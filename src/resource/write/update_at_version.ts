@@ -18,15 +18,15 @@ import {
 import { expectedVersion, nextVersion, withTimestamps } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
-/** The largest version to which JavaScript can add one without loss of digits. */
+/** The largest version to which JavaScript can add 1 exactly. */
 const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * Updates the row of the request in one statement, without reading it first. The update needs a
- * version column, an `If-Match` with one version or no `If-Match`, and no transaction for a scope,
- * a hook, a time of update, a search index or a stored response. Returns null if these conditions
- * do not hold, or if there is no such row. Then {@link updateRow} determines the reason. Throws a
- * 412 if the row has another version.
+ * Updates the row of the request in one statement, without reading it first. This is possible with
+ * a version column and at most one version in `If-Match`, if the scope, hooks, a time of update,
+ * search and idempotency need no transaction. Returns null if these conditions do not hold, or if
+ * there is no such row. Then {@link updateRow} determines the reason. Throws a 412 if the row has
+ * another version.
  */
 export async function updateAtVersion(
   target: RowTarget,
@@ -56,7 +56,7 @@ export async function updateAtVersion(
     { isAutocommit: true },
   );
   if (updated === null && target.precondition !== null) {
-    // A stale version is common, and needs no transaction.
+    // Clients often have an old version. The response to them needs no transaction.
     const stored = await fetchRow(writableTarget(target, write), resource, resource.driver);
     if (stored !== null) requirePrecondition(target.precondition, stored, resource);
   }
@@ -69,7 +69,7 @@ interface VersionStep {
   readonly next: unknown;
 }
 
-/** Returns the version step of an update, or null if the stored version must be read first. */
+/** Returns how an update checks and increments the version; null if the row must be read first. */
 function versionStep(
   precondition: Precondition,
   set: Assignments,
@@ -80,11 +80,11 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The database adds one: the version in a wrong precondition may be too large for the column.
+    // The database adds 1: the version in a wrong precondition can be too large for the column.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }
-  // An engine whose columns store values of any type does not check that the version is a number.
+  // An engine without strict column types does not check that the version is a number.
   return field.kind === "integer" && checksTypes && set.size > 0
     ? { from: comparison(lessOrEqualOperator, field, [maxVersion]), next: incrementedValue }
     : null;

@@ -31,7 +31,7 @@ export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
-/** Returns the columns to read of locked rows that are updated together. */
+/** Returns the columns to read from locked rows in which a batch sets the same values. */
 export function columnsToUpdate({ table, etag, stored }: Resource): readonly ColumnInfo[] {
   const references = foreignKeyColumnsOf(table);
   return stored.filter((column) =>
@@ -75,7 +75,7 @@ export async function updateLockedRows(
 /**
  * Updates the locked rows of items, each in one statement, checks them against the scope and runs
  * the after-hooks. Returns the rows in the order of the items. With `isCounted`, the versions of
- * the rows are incremented even without a precondition.
+ * the rows are incremented.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],
@@ -119,8 +119,8 @@ export interface SharedUpdate {
 }
 
 /**
- * Groups updates by the values that they set. The rows of a batch by filter usually get the same
- * values, so most batches are one statement.
+ * Groups updates by the values that they set. A PATCH batch usually sets the same values in all
+ * rows, so one statement is sufficient.
  */
 export function groupSharedUpdates(
   updates: readonly LockedRowUpdate[],

@@ -50,7 +50,7 @@ export async function updateRow(
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
 }
 
-/** An update of one row. `current` is the row's state if it was read before, else null. */
+/** An update of one row. `current` is the row as it was read before, or null. */
 export interface RowUpdate {
   readonly target: RowTarget;
   readonly current: Row | null;

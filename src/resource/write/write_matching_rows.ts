@@ -16,7 +16,7 @@ import type { HookedRow } from "./run_hooks.ts";
 
 export interface MatchingWrite<Values> {
   readonly matching: MatchingRows;
-  /** The new values of each row without a before-hook, or null for a delete. */
+  /** The new values of each row if there is no before-hook. Null for a delete. */
   readonly values: Values;
   /** Runs the before-hook of a row and returns the row's values. Null without a hook. */
   readonly hook: ((row: HookedRow) => Promise<Values>) | null;
@@ -31,11 +31,11 @@ export interface LockedRow<Values> {
 }
 
 /**
- * Writes all rows that a filter matches. The function finds the keys of the rows and runs the
- * before-hooks. Then it locks and writes the rows that still match in one transaction. The rows are
- * found before the transaction, with the limits of a read. Within the transaction, a filter that
- * scans the table would block all other writes on SQLite. The request is charged for each row
- * before the transaction, because charging may wait for seconds.
+ * Writes all rows that a filter matches. First finds the keys of the rows and runs the
+ * before-hooks. Then locks the rows that still match and writes them, in one transaction. The rows
+ * are found before the transaction, because a filter that scans the table would block all other
+ * writes on SQLite. The request is charged for each row before the transaction, because charging
+ * can take seconds.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,
@@ -87,7 +87,7 @@ async function findRows<Values>(
   return found;
 }
 
-/** A before-hook requested a row that no longer matches. The row is skipped. */
+/** Thrown if a before-hook requests a row that no longer matches. The batch skips the row. */
 class RowGone extends Problem {
   constructor() {
     super("conflict", "Cannot write this row: it has changed since it was found");

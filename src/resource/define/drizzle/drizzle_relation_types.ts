@@ -2,8 +2,8 @@ import type { AnyTable, IsUnknownName } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
 
 /**
- * The relations of the table of this name, by the Drizzle types of `Source`. Any name is allowed if
- * the types do not contain the names.
+ * The relations of the table `Name`, inferred from the Drizzle types in `Source`. If these types do
+ * not contain the names of relations, any name is allowed.
  */
 export type DrizzleRelations<Name, Source extends object> = true extends
   | IsUnknownName<Name>
@@ -36,12 +36,12 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/** A relation with the name of its other table, and with its type: to one row, or to many rows. */
+/** A relation to one row or to many rows, with the name of its other table. */
 export type TypedRelation<Relation, Source> =
   // In version 1.0, Drizzle names the other table by its key in `defineRelations`.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
-    // In version 0.45 of Drizzle, only a relation to one row may be empty.
+    // In Drizzle 0.45, only a relation to one row has the member `isNullable`.
     : Relation extends { readonly referencedTableName: infer Target } ? RelationOptions<
         AnyTable,
         Target,
@@ -49,12 +49,12 @@ export type TypedRelation<Relation, Source> =
       >
     : RelationOptions<AnyTable, never>;
 
-/** The type of a table's name, for the table's key in the result of `defineRelations`. */
+/** The name of the table that has the key `Key` in the result of `defineRelations`, as a type. */
 export type TableAt<Source, Key> = Key extends keyof Source
   ? Source[Key] extends { readonly table: { readonly _: { readonly name: infer Name } } } ? Name
   : never
   : never;
 
-/** The types of a relation to one row, or to many. */
+/** The relation types of this service for a relation of Drizzle to one row, or to many rows. */
 export type RelationType<Count> = Count extends "many" ? "hasMany" | "manyToMany"
   : "belongsTo" | "hasOne";

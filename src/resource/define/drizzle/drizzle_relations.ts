@@ -168,7 +168,7 @@ function olderRelations(
   });
 }
 
-/** Returns the columns of the opposite relation if exactly one declares columns, or else null. */
+/** Returns the columns of the opposite relation. Null unless exactly one candidate has columns. */
 function inverseEnds(
   { table }: OlderRelations,
   { target, config: { relationName } }: OlderRelation,
@@ -201,7 +201,7 @@ function evaluated(declared: OlderRelations): Readonly<Record<string, OlderRelat
   });
 }
 
-/** The columns that are equal in a row and its related rows. */
+/** The columns whose values are equal in a row and in its related rows. */
 interface Ends {
   readonly own: readonly ColumnLike<unknown>[];
   readonly other: readonly ColumnLike<unknown>[];

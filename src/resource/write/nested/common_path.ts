@@ -13,8 +13,8 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
 }
 
 /**
- * Returns the error of a step as a problem with the path of its rows. The path is as precise as one
- * statement for many rows allows. A retryable error stays unchanged.
+ * Returns the error of a step as a problem with the common path of its rows, because an error of
+ * one statement for many rows does not name the row. A retryable error is returned unchanged.
  */
 export function problemAtPath(
   error: unknown,
@@ -28,7 +28,7 @@ export function problemAtPath(
   return hasPath ? atBodyPath(problem, { path, details: { path } }) : error;
 }
 
-/** Returns the common path of embedded rows: `albums` for `albums.0` and `albums.1`. */
+/** Returns the path that nested rows share: `albums` for `albums.0` and `albums.1`. */
 function commonPath([first, ...others]: readonly BodyPath[]): string | null {
   if (first?.details["path"] === undefined) return null;
   const shared = first.path.split(".");

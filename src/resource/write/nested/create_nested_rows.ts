@@ -14,7 +14,7 @@ import type { NestedPlan } from "./nested_plan.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
 export interface CreatePlan extends NestedPlan {
-  /** The optimistic ids of the top-level rows, in their order. Null means no id. */
+  /** The ids of the top-level rows for live events, in order. Null means that a row has no id. */
   readonly ids: readonly (string | null)[];
 }
 
@@ -42,7 +42,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // Linked rows may have any size, and many new rows may link to the same row.
+      // Connected rows can be large, and many new rows can connect to the same row.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });
@@ -56,7 +56,7 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** Returns the embedded rows as a read would include them, under the body's relation names. */
+/** Returns the nested rows under the relation names in the body, as a read includes them. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,

@@ -9,7 +9,7 @@ import { invalidField } from "../values/parse_fields.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import type { NestedRow } from "./nested_rows.ts";
 
-/** Finds rows by keys, in order. A missing row and an unreadable row cause the same 422. */
+/** Finds rows by keys, in order. A missing row and an unreadable row cause an identical 422. */
 export async function findRows(
   rows: readonly NestedRow[],
   resource: Resource,

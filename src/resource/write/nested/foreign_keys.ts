@@ -11,16 +11,16 @@ import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /**
- * Returns the sources of the foreign key with which a related row refers to the row `from`. `pairs`
- * begins at `from`: its `own` columns belong to that row.
+ * Returns where the values of a related row's foreign key come from: the row `from`, to which the
+ * `own` columns of `pairs` belong.
  */
 export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
 /**
- * Returns the sources of the foreign key with which a row refers to the related row `from`. `pairs`
- * ends at `from`: its `other` columns belong to that row.
+ * Returns where the values of a row's foreign key come from: the related row `from`, to which the
+ * `other` columns of `pairs` belong.
  */
 export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
@@ -42,9 +42,8 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
 }
 
 /**
- * Returns the foreign keys of a nested row. `rowOf` returns the known values of a row that the
- * nested row refers to. Columns of unknown values keep a placeholder. Throws a 422 if the rows
- * cannot be related.
+ * Returns the foreign keys of a nested row. `rowOf` returns the known values of a referenced row. A
+ * column has a placeholder until its value is known. Throws a 422 if the rows cannot be related.
  */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
@@ -58,8 +57,7 @@ export function foreignKeysOf(
     if (stored === null) throw unrelated("the other row has no value to refer to");
     const value = stored === undefined ? databaseDefault : valueFor(column, stored, source);
     const known = filled.get(column) ?? databaseDefault;
-    // Two foreign keys of a link may share a column. Both referenced rows must have the same value
-    // in this column.
+    // The two foreign keys of a link can share a column, in which both referenced rows must agree.
     if (value !== databaseDefault && known !== databaseDefault && !isSame(known, value, column)) {
       throw unrelated(`the rows differ in what "${column.name}" refers to`);
     }
@@ -79,7 +77,7 @@ export function changeableKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/** Returns true if a row has these foreign key values. False if one of them is unknown. */
+/** Returns true if a row has these foreign key values. False if a value is not known yet. */
 export function hasForeignKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
@@ -93,15 +91,15 @@ export function referringRowsFilter(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
-/** Returns true if bodies, and therefore relations, may change a column of an existing row. */
+/** Returns true if bodies, and therefore relations, can change a column of an existing row. */
 export function mayChange(column: ColumnInfo, resource: Resource): boolean {
   return !column.primaryKey && mayWrite(column, resource) && !resource.fields.immutable.has(column);
 }
 
 /**
- * Returns the columns of a foreign key that become NULL when its row is disconnected, or none if no
- * column may be NULL. A column that other relations use too, such as a tenant, is returned only if
- * there is no other column.
+ * Returns the columns of a foreign key that become NULL when its row is disconnected, or none if
+ * all are NOT NULL. A column that belongs to other relations too, such as a tenant, is returned
+ * only if there is no other column.
  */
 export function clearedColumns(
   columns: readonly ColumnInfo[],
@@ -116,14 +114,14 @@ export function clearedColumns(
   return own.length > 0 ? own : clearable;
 }
 
-/** The message if no column of a row's foreign key may become NULL. */
+/** The message if all columns of a row's foreign key are NOT NULL. */
 export const neverNullMessage =
   "cannot be disconnected: its foreign key is never NULL. Delete it, or connect it elsewhere";
 
 /** The message if a column of a row's foreign key has another value and cannot change. */
 export const fixedKeyMessage = "cannot be related: a part of its foreign key cannot change";
 
-/** Converts a value of a key. In existing tables, a string column may refer to a number column. */
+/** Converts a key's value: in existing tables, a string column can refer to a number column. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (column.kind === source.kind) return value;
   return kindOfColumn(column).fromText(String(value), column);

@@ -4,7 +4,7 @@ import type { Assignments } from "../../../plan/plan.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { ResourceCall } from "../../model/operation.ts";
 
-/** Inserts rows of a link table that no resource serves. There are no scope and no hooks. */
+/** Inserts rows of a link table without a resource, and therefore without scope and hooks. */
 export async function insertLinks(
   rows: readonly Assignments[],
   table: TableInfo,

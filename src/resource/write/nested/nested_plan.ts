@@ -15,7 +15,7 @@ export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"
   readonly body: NestedRows;
   /** The grant for the rows of the top level. */
   readonly grant: Grant;
-  /** The updated row of the top level, or null if rows are created. */
+  /** The row to update on the top level, or null if rows are created. */
   readonly updated: RowToUpdate | null;
 }
 
@@ -25,7 +25,7 @@ export interface RowToUpdate {
   readonly values: Assignments;
 }
 
-/** Returns the updated row of a plan with a step of kind `update`. */
+/** Returns the row to update. The plan must contain a step of kind `update`. */
 export function rowToUpdate({ updated }: NestedPlan): RowToUpdate {
   if (updated === null) throw new Error("Only a plan that names a row updates one");
   return updated;

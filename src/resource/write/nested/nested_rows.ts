@@ -7,11 +7,11 @@ import type { Resource } from "../../model/resource.ts";
 /** A row in the body of a create or an update, on any level. */
 export interface NestedRow {
   readonly bodyPath: BodyPath;
-  /** The values of the row in the body. For an existing row, the values of its key. */
+  /** The row's values in the body. For an existing row, the values of its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
-  /** The foreign keys whose values other rows of the body determine. */
+  /** The columns of the row whose values come from other rows of the body. */
   readonly foreignKeySources: readonly ForeignKeySource[];
-  /** The rows embedded in this row, in the order in which the relations are declared. */
+  /** The rows nested in this row, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
 
@@ -20,11 +20,11 @@ export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
   readonly source: ColumnInfo;
-  /** True if the row exists and no body may change the column, so the stored value must match. */
+  /** True if no body can change the column of the existing row, so the stored value must match. */
   readonly isFixed?: boolean;
 }
 
-/** The nested rows embedded under the name of a relation, in the order of the body. */
+/** The rows nested under the name of a relation, in the order of the body. */
 export interface EmbeddedRows {
   readonly relation: Relation;
   readonly target: Resource;
@@ -33,8 +33,8 @@ export interface EmbeddedRows {
 
 /**
  * A step of the write of nested rows. Rows of one table are created together, looked up by key, or
- * inserted into a link table. Other steps update the requested row, or change which rows are
- * related.
+ * inserted into a link table. A step of another kind updates the requested row, or changes which
+ * rows are related.
  */
 export type RowsStep =
   | {
@@ -50,20 +50,20 @@ export interface RelateStep {
   readonly kind: "relate";
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource whose children or links are written, or null if no resource serves them. */
+  /** The resource whose children or links change, or null if the link table has no resource. */
   readonly written: Resource | null;
   readonly changes: readonly RelationChange[];
 }
 
-/** The changes of one relation of one row in a body, except for rows to create. */
+/** The changes of one relation of one row in a body. New rows are created in another step. */
 export interface RelationChange {
   readonly around: NestedRow;
-  /** The existing rows to relate. */
+  /** The existing rows to connect. */
   readonly connect: readonly NestedRow[];
   readonly disconnect: readonly NestedRow[];
-  /** The path at which the body removes all other related rows, or null if it removes none. */
+  /** The path of the `set` that disconnects all other related rows; null without `set`. */
   readonly removesOthers: BodyPath | null;
-  /** The path at which the body creates the only related row, or null. No other row may exist. */
+  /** The path at which the body creates the only related row, so none must exist yet; else null. */
   readonly requiresNone: BodyPath | null;
 }
 
@@ -93,8 +93,8 @@ export function ownCount(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and the writes with another access than the top level.
- * Each write contains the number of its rows, including links, and the path of its first row.
+ * Returns the writes to other resources, and those with another access than the top level, each
+ * with the number of its rows and links and with the path of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;
@@ -114,7 +114,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** Returns the paths of the rows that a change writes, except for rows of `removesOthers`. */
+/** Returns the paths of the rows that a change writes, except for the rows that `set` removes. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);
@@ -136,7 +136,7 @@ function writesIn(
   return [{ resource: written, access, count: found.length, bodyPath: first }];
 }
 
-/** Returns the resources in which the rows and the links of a body are looked up. */
+/** Returns the resources whose rows or links must be looked up for a body. */
 export function lookedUpResources({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => {

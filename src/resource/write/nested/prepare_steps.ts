@@ -66,7 +66,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promis
   return { values, changes };
 }
 
-/** Charges for rows that the body does not name. The rows in the body were charged before. */
+/** Charges for rows that the body does not name. Rows that it names are already charged. */
 async function chargeOthers(
   others: readonly RelatedWrite[],
   { body }: NestedPlan,
@@ -82,7 +82,7 @@ async function chargeOthers(
   );
 }
 
-/** Reads the row, so that no hook runs for an update that must fail. The transaction locks it. */
+/** Reads the row first, because no hook must run for an update that fails. Does not lock it. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,
@@ -97,7 +97,7 @@ async function readCurrent(
   return current;
 }
 
-/** Returns the row as it will be stored, without values that only the database knows. */
+/** Returns the row as it will be stored, without values that only the database generates. */
 function knownRow(row: NestedRow, { values, current, plan, call }: Preparation): Row {
   const known = toHookObject(values.get(row) ?? row.given);
   if (plan.updated === null || row !== plan.body.rows[0]) return known;
@@ -113,7 +113,7 @@ async function prepareRow(
   state: Preparation,
 ): Promise<Assignments> {
   if (step.kind === "find") return row.given;
-  // If the database has not generated a key yet, the columns keep a placeholder.
+  // Columns have a placeholder until the database has generated the key.
   const foreignKeys = foreignKeysOf(row, (from) => knownRow(from, state));
   const { plan, call } = state;
   switch (step.kind) {

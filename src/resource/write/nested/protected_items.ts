@@ -2,8 +2,8 @@ import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
 import type { RelatedWrite } from "../../model/operation.ts";
 
 /**
- * Returns the rows of other resources that a request writes, with the guard's protection of these
- * resources. Rows of resources without protection cost nothing.
+ * Returns how many rows of other resources a request writes, with the cost that the guard has for
+ * them. Rows of resources without protection cost nothing.
  */
 export function protectedItems(writes: readonly RelatedWrite[]): readonly EmbeddedItems[] {
   return writes.flatMap(({ resource: { protections }, access, count }) => {

@@ -7,8 +7,8 @@ import { clearedColumns, mayChange } from "./foreign_keys.ts";
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
 /**
- * Returns the members that some user may use in the body of an existing row for one of its
- * relations. There are none if nested writes are off, or if no resource serves the related rows.
+ * Returns the members that a body for an existing row can have under a relation's name, for at
+ * least one user. There are none without nested writes, or without a resource for the related rows.
  */
 export function relationMembers(
   relation: Relation,

@@ -51,7 +51,7 @@ export async function updateNestedRows(
         connection,
         async () => {
           await writeSteps(writing, connection);
-          // The scope may follow relations, which have changed since the row was written.
+          // The scope can follow relations, which this update has changed after it wrote the row.
           await requireWithinScope({ ...call, grant: plan.grant }, [key], connection);
           return storedRow(named, writing.written);
         },
@@ -72,7 +72,7 @@ export function resourcesReadByUpdate(body: NestedRows): ReadonlySet<Resource> {
   return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);
 }
 
-/** Returns includes without options for the relations that have embedded rows. */
+/** Returns includes without options for the relations that have nested rows. */
 function includesOf(rows: readonly NestedRow[]): readonly Include[] {
   const inner = new Map<
     string,

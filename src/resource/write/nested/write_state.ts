@@ -4,18 +4,18 @@ import type { NestedPlan } from "./nested_plan.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import type { PreparedValues } from "./prepare_steps.ts";
 
-/** The state of writing nested rows in their transaction. */
+/** The state of a write of nested rows, within its transaction. */
 export interface WriteState {
   readonly prepared: PreparedValues;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
-  /** True in the last attempt. A conflict with another request then fails the write. */
+  /** True in the last attempt, in which a conflict with another request fails the write. */
   readonly isLast: boolean;
-  /** The stored rows. Each step adds rows. */
+  /** The rows as they were stored. Each step adds its rows. */
   readonly written: Map<NestedRow, Row>;
 }
 
-/** Returns a nested row as an earlier step has stored it. */
+/** Returns the stored row that an earlier step has written for a nested row. */
 export function storedRow(row: NestedRow, written: ReadonlyMap<NestedRow, Row>): Row {
   const stored = written.get(row);
   if (stored === undefined) throw new Error("A row of the body was not written");

@@ -22,7 +22,7 @@ import type { BodyPath } from "../../model/operation.ts";
 /** Writes all nested rows in a transaction, step by step, and runs the after-hooks. */
 export async function writeSteps(state: WriteState, connection: WriteConnection): Promise<void> {
   const { plan, call, written } = state;
-  // From here on, this lock serializes requests that write the same row and its relations.
+  // This lock serializes requests that write the same row and its relations, until the commit.
   const current = plan.updated === null
     ? null
     : await lockTarget(plan.updated.target, { ...call, grant: plan.grant }, connection);
@@ -45,7 +45,7 @@ export async function writeSteps(state: WriteState, connection: WriteConnection)
   }
 }
 
-/** Writes the rows of a step and returns the stored rows. Links return none. */
+/** Writes the rows of a step and returns the stored rows. Returns no rows for links. */
 async function writeStep(
   step: Exclude<RowsStep, RelateStep>,
   { plan, call, prepared, written }: WriteState,
@@ -119,7 +119,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // The other rows of the body are gone after the rollback, so they must not count as missing.
+  // The rollback has removed the body's other rows, so references to them must not count as wrong.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

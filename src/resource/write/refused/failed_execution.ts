@@ -9,7 +9,7 @@ import { refusedLiteralProblem } from "../../read/refused_literal.ts";
 import { notFound } from "../../rights/not_found_or_forbidden.ts";
 import { refusedWrite } from "./refused_write.ts";
 
-/** Throws the problem of an operation that failed, or its error if the request is not the cause. */
+/** Throws the problem of a failed operation, or its error if the request is not the cause. */
 export async function throwFailedExecution(
   error: unknown,
   access: Access,
@@ -21,14 +21,14 @@ export async function throwFailedExecution(
     await refusedWrite(error, access, resource);
 }
 
-/** Returns true if the database rejected a stored value, for example in a cast of a view. */
+/** Returns true if the database rejected a stored value, which a view casts for example. */
 function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
   return error instanceof DatabaseError && error.kind === "invalid-value" &&
     error.raised === null && segment === "" &&
     [...query.keys()].every((name) => withoutValues.has(name));
 }
 
-/** Parameters whose values cannot cause an error, unlike a metric `sum` that is too large. */
+/** Parameters whose values cannot cause such an error. The sum of a metric, for example, can. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],

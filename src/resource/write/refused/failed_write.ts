@@ -26,7 +26,7 @@ export class FailedWrite extends DatabaseError {
   }
 }
 
-/** Returns a {@link FailedWrite} with the rows of a statement if a constraint rejected one. */
+/** If a constraint rejected a row, returns a {@link FailedWrite} with the rows of the statement. */
 export function failedWrite(
   error: unknown,
   resource: Resource,
@@ -36,7 +36,7 @@ export function failedWrite(
   return refusalKinds.has(error.kind) ? new FailedWrite(error, resource, rows()) : error;
 }
 
-/** The kinds of errors by which a database rejects a row for its values. */
+/** The kinds of database errors that mean that a row's values were rejected. */
 export const refusalKinds: ReadonlySet<DatabaseErrorKind> = new Set([
   "unique",
   "foreign-key",

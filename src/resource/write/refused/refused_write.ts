@@ -12,9 +12,9 @@ import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
 /**
- * Returns the problem of an operation's error, after its transaction. If a constraint of the
- * resource's table caused the error, the problem names the path in the body, and the fields if all
- * of them are readable.
+ * Returns the problem for an operation's error. Must be called after the transaction. If a
+ * constraint of the resource's table caused the error, the problem names the path in the body, and
+ * the fields if all of them are readable.
  */
 export async function refusedWrite(
   error: unknown,
@@ -44,7 +44,7 @@ interface Fault {
   readonly bodyPath: BodyPath;
 }
 
-/** Returns the first row whose values explain the error. SQLite needs this for foreign keys. */
+/** Returns the first row whose values explain the error. SQLite does not report the foreign key. */
 async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault> {
   const { table, driver } = resource;
   const rows = error instanceof FailedWrite ? error.rows : [];
@@ -52,7 +52,7 @@ async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault>
     try {
       return await constraintColumns(error, { table, values, driver });
     } catch (failure) {
-      // The error is correct without the names of the fields, so a failed lookup is ignored.
+      // The problem is correct without the names of the fields, so a failed lookup is ignored.
       if (failure instanceof DatabaseError) return [];
       throw failure;
     }

@@ -24,7 +24,7 @@ export async function followGivenKeys(
     await connection.query({ ...advanceCounter(column, table), isSystem: true });
     return true;
   } catch (failure) {
-    // The role may insert rows but not set the sequence, so the write fails.
+    // If the role can insert rows but not set the sequence, the write fails.
     if (failure instanceof DatabaseError) return false;
     throw failure;
   }

@@ -16,13 +16,13 @@ import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
  * How rows are inserted: as many as possible in one statement, each in a separate statement so that
- * the failing row is known, or each without RETURNING and then read.
+ * the rejected row is known, or without RETURNING and then read back.
  */
 export type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
-/** The error if generated keys of an INSERT do not show which row is which. */
+/** The error if the keys that an INSERT generated do not show which returned row is which. */
 export class UnorderedKeysError extends Error {
   /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {
@@ -31,7 +31,7 @@ export class UnorderedKeysError extends Error {
   }
 }
 
-/** The connection of a write, which remembers the rows that search indexes must index. */
+/** The connection of a write, which also collects the written rows for search indexes. */
 export class WriteConnection implements Joinable<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
@@ -40,7 +40,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
 
   readonly inserts: InsertMode;
 
-  /** Creates the writer of a connection, which usually belongs to a transaction. */
+  /** Creates the connection of a write. `connection` usually belongs to a transaction. */
   constructor(connection: Connection, inserts: InsertMode) {
     this.#connection = connection;
     this.inserts = inserts;
@@ -50,13 +50,13 @@ export class WriteConnection implements Joinable<WrittenRows> {
     return this.#connection.query(statement);
   }
 
-  /** Remembers written or deleted rows for indexing. `rows` are their final values, if known. */
+  /** Collects written or deleted rows for indexing. `rows` are their final values, if known. */
   noteWritten(
     keys: readonly Key[],
     { indexers, table }: Resource,
     rows: readonly Row[] | null = null,
   ): void {
-    // A trigger of an existing table may change the rows.
+    // A trigger of an existing table can change the rows later.
     const known = table.own ? rows : null;
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
@@ -69,32 +69,32 @@ export class WriteConnection implements Joinable<WrittenRows> {
   #note(indexer: Indexer, { keys, rows }: Written): void {
     this.#written ??= new Map();
     const before = this.#written.get(indexer);
-    // If a row is written twice, the indexer reads its last state.
+    // If a row is written twice, the indexer needs only its last state.
     if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** Returns the object with which server-side calls join the transaction of this driver. */
+  /** Returns the object with which calls by server-side code join this driver's transaction. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
 
-  /** Waits for joined calls that nothing has awaited. */
+  /** Waits for the calls by server-side code that hooks have not awaited. */
   async awaitCalls(): Promise<void> {
     await this.#calls?.idle();
   }
 
-  /** Rejects further calls. */
+  /** Rejects later calls by server-side code. */
   close(): void {
     this.#calls?.close();
   }
 
-  /** The remaining work of the indexers for the rows that they have received. */
+  /** The work for the collected rows that the indexers must finish after the transaction. */
   get pending(): readonly PendingIndexing[] {
     return this.#pending;
   }
 
-  /** Passes the rows to the indexers before the commit, and earlier in a very large transaction. */
+  /** Passes the rows to the indexers before the commit, or earlier in a very large transaction. */
   async indexWritten(): Promise<void> {
     if (this.#written === null) return;
     const written = this.#written;
@@ -120,7 +120,8 @@ export interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>
 
 /**
  * Runs the work of an operation in a transaction, with up to three attempts. The transaction also
- * stores the response if required. Search indexes take the written rows before or after the commit.
+ * stores the response of a request with an idempotency key. Indexers index the written rows before
+ * or after the commit.
  */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
@@ -146,15 +147,15 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A transaction is needed for a stored response, which is a second statement, and for a part of
-    // a transaction, which needs a savepoint.
+    // A stored response is a second statement, and a part of a transaction needs a savepoint, so
+    // both need a transaction.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;
       return await transact(driver, runtime, attempt(inserts));
     };
-    // Another request may have changed the row between a statement that found no row and the next.
+    // The first attempt may have found no row because another request was changing it.
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
       error instanceof RowKept || await followGivenKeys(error, driver, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)
@@ -169,7 +170,7 @@ export async function inTransaction<Outcome>(
   return outcome;
 }
 
-/** Returns the mode of another attempt that may succeed, or null. */
+/** Returns the insert mode with which another attempt can succeed, or null. */
 function modeAfter(error: unknown): InsertMode | null {
   if (error instanceof UnorderedKeysError) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;

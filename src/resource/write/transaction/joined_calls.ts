@@ -6,7 +6,7 @@ import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
 
-/** A connection that calls can join, in a transaction. It takes their notes for search indexes. */
+/** A connection in a transaction that calls can join. It collects their rows for search indexes. */
 export interface Joinable<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }
@@ -24,7 +24,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Joins the transaction of a driver, which may itself be a part of an open transaction. */
+  /** Joins the transaction of `driver`, which can itself be a part of an open transaction. */
   constructor(driver: Driver, around: Joinable<Notes>, depth = 1) {
     this.base = driver.base ?? driver;
     this.#driver = driver;
@@ -33,14 +33,14 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   }
 
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem = false): Promise<T> {
-    // The call would wait forever for the call in which it runs.
+    // Each call waits for the previous call, so a call within a call would wait forever.
     if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
     const turn = this.#last.then(() => this.#run(work, isSystem));
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  /** Resolves when no call is running. Calls that nothing awaits are waited for, too. */
+  /** Resolves when no call is running, including calls that no code awaits. */
   async idle(): Promise<void> {
     for (let last; last !== this.#last;) await (last = this.#last);
   }
@@ -97,7 +97,7 @@ export class PartConnection<Notes> implements Joinable<Notes> {
   readonly #isSystem: boolean;
   #isOpen = true;
 
-  /** `isSystem` is true for a call of the system in a transaction of a user's role. */
+  /** `isSystem` is true for a call with the service's rights in a transaction of a user's role. */
   constructor(around: Joinable<Notes>, isAroundOpen: () => boolean, isSystem: boolean) {
     this.#around = around;
     this.#isAroundOpen = isAroundOpen;
@@ -121,19 +121,19 @@ export class PartConnection<Notes> implements Joinable<Notes> {
   }
 }
 
-/** The driver of a part of an open transaction, which replaces the driver of the database. */
+/** The driver of a part of an open transaction. It is used instead of the database's driver. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  /** Absent in a transaction of the system, in which no statement may run for a user. */
+  /** Returns this driver. Absent if the service's role, not a user's, runs the statements. */
   readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;
 
-  /** `acts` is true if the transaction has the role of the user whose calls join it. */
+  /** `acts` is true if the transaction has the role of the user who makes the calls. */
   constructor(base: Driver, connection: Connection, savepoint: string, acts = false) {
     this.base = base;
     if (acts) this.as = () => this;
@@ -153,7 +153,7 @@ export class PartDriver implements Driver {
     return { query: (statement) => this.query({ ...statement, timeoutMs }) };
   }
 
-  /** Runs the work in the existing savepoint, because the call has only read rows so far. */
+  /** Runs the work in the existing savepoint, because the call has not written anything before. */
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     try {
       return await work(this.#connection);
@@ -178,7 +178,7 @@ export class PartDriver implements Driver {
   }
 }
 
-/** A retryable database error in a part of a transaction. Only the whole transaction is retried. */
+/** A retryable error in a part of a transaction. Only the whole transaction can be retried. */
 class LostTransaction extends Error {
   constructor(cause: DatabaseError) {
     super("The transaction has to be tried again", { cause });

@@ -15,7 +15,7 @@ import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
 
-/** An item of an upsert. After its row is found, its key is the row's primary key. */
+/** An item of an upsert. When its row has been found, `key` is the row's primary key. */
 export interface UpsertItem extends KeyedItem {
   /** The values of the unique key that identify the row. */
   readonly name: Key;
@@ -32,16 +32,16 @@ export interface ItemsToSort {
   /** The unique key whose values identify the rows of the items. */
   readonly by: KeyColumns;
   readonly update: Grant;
-  /** True if a single row is updated as by a PATCH, which may require its ETag. */
+  /** True if a row's version is incremented, as by a PATCH, which can require an ETag. */
   readonly isCounted: boolean;
-  /** The indexes of the items whose row existed before the hooks. Set only after the hooks. */
+  /** The indexes of the items whose row existed before the hooks. Absent before the hooks. */
   readonly expected?: ReadonlySet<number>;
 }
 
 /**
  * Sorts the items into existing and new rows, and locks the rows. Throws a 403 for a row outside
  * the scope, before stored values can influence the result. Throws a 409 for a row that is marked
- * deleted, and a 412 for a row whose state is not the expected one.
+ * as deleted, and a 412 for a precondition that does not hold.
  */
 export async function sortItems(
   { items, by, update, isCounted, expected }: ItemsToSort,
@@ -58,7 +58,7 @@ export async function sortItems(
     await requireInScope(foundOf(items, reached, by, resource), scope, resource, connection);
   }
   const rows = await readByKeys({ ...what, columns: resource.stored }, resource, connection);
-  // Another request has created a row that was not checked.
+  // Another request has created or deleted a row since the rows were checked.
   if (reached !== null && rows.size !== reached.size) throw new RowsChanged("upsert");
   const found = foundOf(items, rows, by, resource);
   const isSame = expected === undefined ||
@@ -68,7 +68,7 @@ export async function sortItems(
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
     if (isCounted) parsePrecondition(item.precondition, resource);
-    // Hooks may have set immutable columns, so the values may differ from the values of the body.
+    // After the hooks, `values` can contain immutable columns, which only hooks can set.
     return expected === undefined
       ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
       : { ...item, values };
@@ -105,7 +105,7 @@ function changesOf(
     : withoutKey(values, key, resource, "is not that of the row which the item names");
 }
 
-/** Removes the values of the unique key, which the row already has in stored form. */
+/** Removes the values of the unique key, because the stored row already has equal values. */
 function withoutName(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { primaryKey }: KeyColumns,
@@ -113,7 +113,7 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** Throws a 403 for a row that the user cannot see, because no second row can have its key. */
+/** Throws a 403 for a row that the user cannot see, because a new row cannot have its key. */
 async function requireInScope(
   items: readonly KeyedItem[],
   where: Filter,

@@ -8,9 +8,9 @@ import { mayWrite } from "../values/parse_fields.ts";
 type Keyed = Pick<Resource, "table" | "fields" | "generated">;
 
 /**
- * Returns the keys by which an upsert may find rows: the primary key, unique columns, and sets of
- * columns that are unique together. A key whose columns a client can neither read nor write is
- * excluded, because its values could be found by trying.
+ * Returns the keys by which an upsert can find rows: the primary key, unique columns, and sets of
+ * columns that are unique together. Excludes a key if clients can neither read nor write its
+ * columns, because they could guess its values.
  */
 export function uniqueKeysOf(resource: Keyed): readonly (readonly ColumnInfo[])[] {
   const { table, fields } = resource;
@@ -30,7 +30,7 @@ export function uniqueKeysOf(resource: Keyed): readonly (readonly ColumnInfo[])[
   });
 }
 
-/** Returns true if a create may name a unique key, and update an existing row instead. */
+/** Returns true if a create can name a unique key to update an existing row instead. */
 export function mayUpsert(resource: Resource): boolean {
   const { enableCreate, enableUpdate } = resource.capabilities;
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;
@@ -67,7 +67,7 @@ function notUnique(text: string, keys: readonly (readonly ColumnInfo[])[]): Prob
   );
 }
 
-/** Returns a name for a set of columns, which is the same for every order of the columns. */
+/** Returns a name for a set of columns. The name does not depend on their order. */
 function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }

@@ -23,7 +23,7 @@ import type { WrittenRows } from "../../model/written_rows.ts";
 /** The plan of an upsert: existing rows are changed, and missing rows are created. */
 export interface UpsertPlan {
   readonly items: readonly KeyedItem[];
-  /** The unique key of the items, which may be the primary key. */
+  /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
   readonly create: Grant;
   readonly update: Grant;
@@ -78,12 +78,12 @@ async function upsertOnce(
 }
 
 /**
- * The items after the before-hooks. Rows that existed before the hooks must still exist, and no row
- * may have been added.
+ * The items with the results of the before-hooks. The write starts again if other requests have
+ * created or deleted rows of the items since the hooks ran.
  */
 interface HookedItems {
   readonly items: readonly UpsertItem[];
-  /** The indexes of the items whose row existed. */
+  /** The indexes of the items whose row existed before the hooks. */
   readonly expected: ReadonlySet<number>;
 }
 
@@ -121,7 +121,7 @@ async function writeSorted(
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
-  // The order of the keys prevents deadlocks between two upserts.
+  // Two upserts insert in the same order of keys, so they cannot deadlock.
   const creations = fresh.toSorted((left, right) => compareKeys(left.name, right.name, by));
   const creation = { ...call, grant: create };
   const values = await mapItemsInTurn(
@@ -142,7 +142,7 @@ async function writeSorted(
   });
 }
 
-/** Adds the unique key of the item, which a hook may have changed, unless it is the primary key. */
+/** Adds the unique key of the item. A hook can change its values, unless it is the primary key. */
 function withName(
   { name, values }: UpsertItem,
   by: KeyColumns,

@@ -23,7 +23,7 @@ export interface KeyedItem {
   readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** The item's `_ifMatch`, if the resource has ETags. */
+  /** The item's `_ifMatch`. Null if the resource has no ETags. */
   readonly precondition: Precondition;
   /** The item's `_optimisticId`, which the client chose for the write. */
   readonly optimisticId: string | null;
@@ -54,7 +54,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
 export interface KeyedItemsOptions {
   /** The maximum number of items. */
   readonly limit: number;
-  /** The unique key of the items, which may be the primary key. */
+  /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
   readonly parse: ParseFields;
 }
@@ -119,7 +119,7 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   });
 }
 
-/** Maps the items of a batch. A Problem that `work` throws names the item. */
+/** Maps the items of a batch. If `work` throws a Problem, the problem names the item. */
 export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,

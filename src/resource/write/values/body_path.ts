@@ -25,7 +25,7 @@ export async function atPathAsync<Result>(
 }
 
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
-  // An error of the whole body needs no path.
+  // An error that concerns the whole body has no path.
   if (path === "") return error;
   if (error instanceof InvalidFields) {
     const errors = error.errors.map((fault) => ({
@@ -46,14 +46,14 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
 
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
-/** The body path of the values that a batch by filter sets. */
+/** The body path of the values that a PATCH batch sets. */
 export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
 
 export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
-/** Returns the body path of a row embedded under a name like `albums.0`. */
+/** Returns the body path of a row nested under a name like `albums.0`. */
 export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };

@@ -11,8 +11,8 @@ import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
 
 /**
- * Returns the values of a new row. Generated values override the values of the client, except for
- * the primary key. The other columns have their defaults. Throws a 422 for a missing value.
+ * Returns the values of a new row. Generated values override the client's values, except in the
+ * primary key. Omitted columns get their defaults. Throws a 422 for a missing value.
  */
 export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,
@@ -38,7 +38,7 @@ export function completeNewRow(
   return values;
 }
 
-/** Adds the timestamps of a new row, whose creation and update time are equal. */
+/** Adds the timestamps of a new row. Its creation time and its update time are equal. */
 function addMoments(
   values: Map<ColumnInfo, unknown>,
   { timestamps: { onCreate }, runtime: { clock } }: Resource,
@@ -56,7 +56,7 @@ function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   return fixedValue(grant.rows, column);
 }
 
-/** Returns the only value that the scope allows: `eq(ownerId, user.id)` sets the owner. */
+/** Returns the only value that the scope allows, e.g. the user of `eq(ownerId, user.id)`. */
 function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   if (rows.kind === "and") {
     for (const term of rows.terms) {

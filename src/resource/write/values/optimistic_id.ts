@@ -18,7 +18,7 @@ export function parseItemOptimisticId(item: object): string | null {
   throw invalidField("must be 1 to 200 printable ASCII characters", "_optimisticId");
 }
 
-/** Returns an optimistic id that the change log records, or null if the resource has no streams. */
+/** Returns the id if the change log can record it, or null if the resource has no streams. */
 export function loggedId(id: string | null, resource: Resource): string | null {
   return id === null || resource.hub() === null ? null : id;
 }

@@ -25,7 +25,7 @@ export class InvalidFields extends Problem {
   /** Creates the problem, whose `details` also contain the first errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
-    // The path of a body as a whole is empty.
+    // An error that concerns the whole body has an empty path.
     const fault = `${first?.path} ${first?.message}`.trim();
     super("validation-error", `Cannot use this body: ${fault}`, {
       details: { ...details, errors: errors.slice(0, maxErrors) },
@@ -34,25 +34,25 @@ export class InvalidFields extends Problem {
   }
 }
 
-/** Returns the 422 for one field, or with an empty path for the body as a whole. */
+/** Returns the 422 for one field, or for the whole body if `path` is empty. */
 export function invalidField(message: string, path: string = ""): InvalidFields {
   return new InvalidFields([{ path, message }]);
 }
 
-/** The maximum number of listed errors, because a body may consist of errors only. */
+/** The maximum number of listed errors, because each field of a body can be invalid. */
 const maxErrors = 100;
 
-/** Members that the service adds to rows. They are ignored as input, even with `strictInput`. */
+/** Members that the service adds to rows. A body can contain them, and the service ignores them. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
-/** Members of a body that the caller of {@link parseColumns} parses. */
+/** The names in a body that the caller of {@link parseColumns} parses itself. */
 export interface SeparateMembers {
   has(name: string): boolean;
 }
 
 const noOthers: SeparateMembers = new Set<string>();
 
-/** Parses the fields of a body, except for the `others`. Throws a 422 that names every error. */
+/** Parses the fields of a body, except for `others`. Throws a 422 that names every error. */
 export type ParseFields = (
   body: unknown,
   resource: Resource,
@@ -61,16 +61,16 @@ export type ParseFields = (
 
 /**
  * Parses the fields of a body that creates a row, and returns the values of its writable columns.
- * Columns that the client may not write are ignored, and so are unknown fields unless `strictInput`
- * is on. Embedded rows are an error where batches do not support them, because ignoring them would
- * look like success. At most one hundred errors are listed.
+ * Columns that the client cannot write are ignored, and so are unknown fields without
+ * `strictInput`. Nested rows are an error in batches that do not support them, because ignored rows
+ * would look like success. At most one hundred errors are listed.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, newRow(resource));
 
 /**
  * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
- * that may equal the stored value in another form becomes a `GivenValue`.
+ * that can be another spelling of the stored value becomes a `GivenValue`.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
@@ -87,8 +87,8 @@ export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, changes(resource));
 
 /**
- * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that may
- * equal the stored value in another form becomes a `GivenValue`.
+ * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that can
+ * be another spelling of the stored value becomes a `GivenValue`.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
@@ -101,9 +101,9 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 interface BodyUse {
   readonly immutable: ReadonlySet<ColumnInfo>;
-  /** True if the body may contain relations. */
+  /** True if the body can contain relations. */
   readonly embeds: boolean;
-  /** True if a value in the body may equal the stored value in another form. */
+  /** True if a value in the body can be another spelling of the stored value. */
   readonly mayBeStored: boolean;
 }
 
@@ -140,14 +140,14 @@ function parseAll(
   return values;
 }
 
-/** Returns the column of this name if the user may read or write the column, else undefined. */
+/** Returns the column of this name, or undefined if the user can neither read nor write it. */
 function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   const column = resource.table.byName.get(name);
   if (column === undefined || !resource.withheld.has(column)) return column;
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if the value may be another form of the stored value. A key has only one form. */
+/** Returns true if the value can be another spelling of the stored value. A key has only one. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
@@ -166,10 +166,10 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Giv
   return new GivenValue(value, values.get(column), error === null ? null : error.message);
 }
 
-/** The maximum number of hints, each of which compares a name with all fields. */
+/** The maximum number of suggestions, because each compares a name with all fields. */
 const maxHints = 10;
 
-/** Returns the names that a message may suggest. API descriptions name no write-only column. */
+/** Returns the names that a message can suggest. API descriptions contain no write-only column. */
 function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
   const columns = resource.fields.readable.filter((column) =>
     mayWrite(column, resource) && !immutable.has(column)
@@ -177,15 +177,15 @@ function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): reado
   return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
 }
 
-/** Returns parsed fields as an object for hooks, without values that the database generates. */
+/** Returns parsed fields as an object for hooks, without the columns that the database fills. */
 export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
   return Object.fromEntries(entries.map(([column, value]) => [column.name, plainValue(value)]));
 }
 
 /**
- * Parses the fields of the object that a before-hook returned. The hook may set columns that
- * clients may not set, but no invalid values.
+ * Parses the fields of the object that a before-hook returned. The hook can set columns that
+ * clients cannot set, but no invalid values.
  */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
@@ -227,8 +227,8 @@ export function parseKeyFields(
 }
 
 /**
- * Returns the parsed fields without immutable fields, after the row was found to exist. Throws a
- * 422 for immutable fields with `strictInput`.
+ * Returns the parsed fields of an existing row, without immutable fields. Throws a 422 for
+ * immutable fields with `strictInput`.
  */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -253,13 +253,13 @@ export function requireObject(body: unknown): object {
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
 }
 
-/** Returns a member of a body. Inherited members do not count, because names are arbitrary. */
+/** Returns a member of a body. Clients choose any names, so inherited members do not count. */
 export function ownMember(body: object, name: string): unknown {
   const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(body, name);
   return own?.value;
 }
 
-/** Returns true if a body may set the column. Values of other columns are ignored. */
+/** Returns true if a body can set the column. Values of other columns are ignored. */
 export function mayWrite(
   column: ColumnInfo,
   resource: Pick<Resource, "fields" | "generated">,
@@ -302,7 +302,7 @@ function fromSafe(value: unknown, column: ColumnInfo): unknown {
   return column.isWide && typeof value === "string" ? fromSafeKey(value) : value;
 }
 
-/** Throws for decimals that the sender may have rounded, also within lists and composites. */
+/** Throws for decimals that the sender can have rounded, also within lists and composites. */
 function requireSafeDecimals(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal") requireSafe(value);
   const shape = column.databaseType?.shape;

@@ -7,8 +7,8 @@ import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
 /**
- * Resolves the values of an update that may equal the row's values. A value that equals the row's
- * value in responses stays as stored. Throws a 422 for any other value that is invalid.
+ * Keeps the stored value of a column if the client sends it as responses show it. Throws a 422 for
+ * any other invalid value.
  */
 export function resolveUnchanged(
   current: Row,
@@ -37,10 +37,10 @@ function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boo
 }
 
 /**
- * Returns the values that an update of this row changes. SQLite checks the reference of every
- * column that a statement sets, even if the value does not change and the referenced row is
- * missing. If nothing changes, the update sets one column to its stored value, so that triggers and
- * the change log see the update. This column is no reference, and is in the body or writable.
+ * Returns the values that an update of this row changes. SQLite checks the foreign key of every
+ * column that a statement sets, so an unchanged reference to a missing row would be rejected. If
+ * nothing changes, returns the stored value of one column outside of foreign keys, so that triggers
+ * and the change log see the update.
  */
 export function changedValues(
   values: Assignments,
@@ -67,14 +67,14 @@ export function foreignKeyColumnsOf({ columns, foreignKeys }: TableInfo): Readon
   ]);
 }
 
-/** Returns true if a value equals the stored value, which is undefined if it is not known. */
+/** Returns true if a value equals the stored value. An unknown stored value is undefined. */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
   if (value === keepStoredValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
 
-/** Returns the values of a new row, which has no stored values. Throws a 422 for invalid values. */
+/** Returns the values of a new row. They are checked without stored values. Throws a 422. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return hasUnchangedInput(values) ? withoutGiven(values, () => false) : values;
 }

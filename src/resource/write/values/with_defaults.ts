@@ -2,7 +2,7 @@ import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 
-/** Adds the defaults of omitted `wanted` columns. Throws a 422 for a missing required value. */
+/** Adds the defaults of the omitted columns in `wanted`. Throws a 422 for a required value. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table" | "notInsertable">,
@@ -13,7 +13,7 @@ export function withDefaults(
   return complete;
 }
 
-/** Adds the defaults of {@link withDefaults} in place. */
+/** Adds the defaults to `values` in place, as {@link withDefaults} does. */
 export function addDefaults(
   complete: Map<ColumnInfo, unknown>,
   { table, notInsertable }: Pick<Resource, "table" | "notInsertable">,

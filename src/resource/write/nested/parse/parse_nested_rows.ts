@@ -26,8 +26,8 @@ import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**
  * Parses rows to create, with their nested rows if `nestedWrites` allows them. All rows of one
- * relation become one step, whichever rows embed them. Throws a 422 that names the path, and a 400
- * for too many rows.
+ * relation become one step, even if they are nested in different rows. Throws a 422 that names the
+ * path, and a 400 for too many rows.
  */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
@@ -61,13 +61,13 @@ export function parseNestedChanges(
   return { resource, access: "update", rows: [draft], steps: state.steps };
 }
 
-/** The maximum depth of embedded rows. */
+/** The maximum depth of nested rows. */
 const maxLevels = 3;
 
 interface ParseState {
   readonly steps: RowsStep[];
   readonly maxRows: number;
-  /** The number of embedded rows so far. */
+  /** The number of nested rows so far. */
   count: number;
   depth: number;
 }
@@ -97,7 +97,7 @@ function writeLevel(
   if (drafts.every(({ nested }) => nested.size === 0)) return addOwn();
   state.depth++;
   const relations = [...resource.relations.values()];
-  // Rows that a row refers to are created before the row. Rows that refer to the row follow.
+  // Rows to which a row refers are created before it, and rows that refer to it after it.
   for (const relation of relations.filter(({ type }) => type === "belongsTo")) {
     parseRelation(relation, drafts, resource, state);
   }
@@ -142,7 +142,7 @@ function nestedIn(
   return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
-/** Parses the rows embedded under one relation. Adds them to the outer rows and to the steps. */
+/** Parses the rows nested under one relation. Adds them to the enclosing rows and to the steps. */
 function parseRelation(
   relation: Relation,
   drafts: readonly DraftRow[],
@@ -180,7 +180,7 @@ function parseRelation(
   }
 }
 
-/** Returns the resource of the related rows, or null if there is none or it allows no links. */
+/** Returns the resource of the related rows, or null if it is missing or allows no links. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,
@@ -191,7 +191,7 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** Parses a row's changes of a relation. The rows in the changes are counted before the parsing. */
+/** Parses a row's changes of a relation. Counts the rows first, so that too many are not parsed. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

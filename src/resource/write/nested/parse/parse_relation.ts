@@ -8,11 +8,11 @@ import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
 export interface RelationRequest {
-  /** The rows to relate, in the order of the body. */
+  /** The rows that the body connects or creates, in its order. */
   readonly wanted: readonly RowToRelate[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
-  /** The path at which the body removes all related rows except the wanted rows, or null. */
+  /** The path of the `set` that disconnects all related rows except its own; null without `set`. */
   readonly removesOthers: BodyPath | null;
 }
 
@@ -26,7 +26,7 @@ export interface RowToRelate extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** The context of a {@link RelationRequest}: the relation, and whether the outer row is new. */
+/** The relation of a {@link RelationRequest}, and its place in the body. */
 export interface RelationContext {
   readonly relation: Relation;
   readonly target: Resource;
@@ -65,7 +65,7 @@ function membersFor({ relation: { toMany }, isNew }: RelationContext): readonly 
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
-/** Returns true for an object of members like `connect`, which may also be fields of a new row. */
+/** Returns true for an object with members like `connect`. A new row can have such fields, too. */
 function isMembers(value: unknown, { relation: { toMany }, target }: RelationContext): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
@@ -80,7 +80,7 @@ function isMembers(value: unknown, { relation: { toMany }, target }: RelationCon
 function parsePlain(value: unknown, place: RelationContext): RelationRequest {
   const { relation: { name, toMany, type }, target } = place;
   if (!toMany) return { wanted: [created(value, name, place)], ...nothingElse };
-  // In a manyToMany, an object with only a key names an existing row.
+  // In a `manyToMany` relation, an object with only key members names an existing row.
   const wanted = listOf(value, name, place, "a list of objects").map((
     body,
     index,
@@ -117,7 +117,7 @@ function parseMany(value: object, place: RelationContext): RelationRequest {
 function parseOne(value: object, place: RelationContext): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // In a `hasOne`, the old row may prevent a new one, so one body may disconnect and create.
+  // The old row of a `hasOne` can prevent a new one, so a body can disconnect and create together.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw invalidField(`must hold one of ${listed(membersFor(place))}`, name);

@@ -3,8 +3,8 @@ import type { Resource } from "../../../model/resource.ts";
 import { invalidField, InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 
 /**
- * Parses how a body identifies an existing row: by the value of its key, by a list of the values of
- * a composite key, or by an object with exactly the key's members. Throws a 422.
+ * Parses the id of an existing row in a body: the value of its key, a list of the values of a
+ * composite key, or an object with exactly the key's members. Throws a 422.
  */
 export function parseRowId(value: unknown, resource: Resource): Key {
   const { primaryKey } = resource.table;
@@ -36,7 +36,7 @@ function parseValues(values: readonly unknown[], resource: Resource): Key {
     return parseKeyFields(Object.fromEntries(named), resource);
   } catch (error) {
     if (!(error instanceof InvalidFields)) throw error;
-    // An id in a body is a list of values, so an error names an index instead of a column.
+    // An id in a body can be a list of values, so an error names the index instead of a column.
     throw new InvalidFields(error.errors.map(({ path, message }) => ({
       path: values.length === 1 ? "" : `${primaryKey.findIndex(({ name }) => name === path)}`,
       message,

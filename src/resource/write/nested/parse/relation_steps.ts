@@ -23,12 +23,12 @@ import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** The part of a body from which a row is parsed, and the sources of its foreign keys. */
+/** The part of a body from which a row is parsed, and where its foreign keys come from. */
 export interface RowSource extends BodyPart {
   readonly foreignKeySources?: readonly ForeignKeySource[];
 }
 
-/** A row that is partly parsed, and the values of its body under the names of relations. */
+/** A partly parsed row, and the unparsed values under the names of its relations. */
 export interface DraftRow extends NestedRow {
   readonly given: Map<ColumnInfo, unknown>;
   readonly foreignKeySources: ForeignKeySource[];
@@ -37,14 +37,14 @@ export interface DraftRow extends NestedRow {
   readonly isNew: boolean;
 }
 
-/** All changes of one relation, from all enclosing rows at one depth of a body. */
+/** The requested changes of one relation, from all enclosing rows at one depth of a body. */
 export interface RelationRequests {
   readonly relation: Relation;
   readonly target: Resource;
   /** The resource of the enclosing rows. */
   readonly owner: Resource;
   readonly requests: readonly AskedByRow[];
-  /** Parses rows to create, and adds their steps. */
+  /** Parses new rows, and adds the steps that create them. */
   parseCreated(sources: readonly RowSource[]): readonly NestedRow[];
 }
 
@@ -53,7 +53,7 @@ interface AskedByRow {
   readonly request: RelationRequest;
 }
 
-/** Adds the steps of a `belongsTo`, which precede the steps of the enclosing rows. */
+/** Adds the steps for rows of a `belongsTo`. They precede the steps of the enclosing rows. */
 export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
@@ -105,7 +105,7 @@ export function addChildren(asked: RelationRequests, steps: RowsStep[]): void {
   embed(asked, byPath([...changes.flatMap(({ connect }) => connect), ...created]));
 }
 
-/** Adds the steps of a `manyToMany`: first the rows at its other end, then the links. */
+/** Adds the steps of a `manyToMany`: first the related rows, then the links to them. */
 export function addLinks(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, target } = asked;
   const link = target.served.get(relation.steps[0].table);
@@ -130,7 +130,7 @@ export function addLinks(asked: RelationRequests, steps: RowsStep[]): void {
   );
 }
 
-/** Adds the steps of the wanted rows: existing rows are looked up, and new rows are created. */
+/** Adds the steps that look up the existing rows of a relation, and create its new rows. */
 function addWanted(asked: RelationRequests, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
   const { target } = asked;
   const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);
@@ -192,7 +192,7 @@ function existingRows(
     const [row, id] = namedRow(part, target);
     const earlier = seen.get(id);
     if (earlier === undefined) connect.push(row);
-    // A row in `set` may also be in `connect`.
+    // A row can be in both `set` and `connect`.
     else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part.bodyPath, earlier);
     seen.set(id, part.bodyPath);
   }

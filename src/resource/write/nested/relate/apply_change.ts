@@ -23,8 +23,8 @@ import type { RelatedRow } from "./related_row.ts";
 import { storedRow, type WriteState } from "../write_state.ts";
 
 /**
- * Changes which rows are related, based on the current rows. Throws {@link RowsChanged} if these
- * are not the rows whose before-hooks have run.
+ * Locks the current related rows, and changes which rows are related. Throws {@link RowsChanged} if
+ * before-hooks have run for other rows than these.
  */
 export async function relateRows(
   step: RelateStep,
@@ -54,7 +54,7 @@ interface Write<Kind extends RelatedRow = RelatedRow> {
   readonly values: Assignments;
 }
 
-/** Returns the values after the before-hook, which cannot relate the row to other rows. */
+/** Returns the values after the before-hook. The hook cannot change to which row they refer. */
 async function valuesOf(
   row: RelatedRow,
   step: RelateStep,
@@ -112,7 +112,7 @@ async function updateChildren(
   }
 }
 
-/** If `row` is the row in the request's path, stores its newest state for the response. */
+/** If the change affects the row in the request's path, stores its new state for the response. */
 function noteSelf(
   row: Row,
   { table }: Resource,
@@ -162,7 +162,7 @@ async function insertLinkRows(
     if (link === null) await insertLinks(rows, table, call, connection);
     else await insertRows(rows, paths, nestedWriteCall(link, "create", plan, call), connection);
   } catch (error) {
-    // Another request may have linked the same rows from the other end. That is no error.
+    // Another request can have linked these rows already, which is no error.
     const isTaken = error instanceof DatabaseError && error.kind === "unique";
     throw isTaken && !isLast ? new RowsChanged(plan.body.access, error) : error;
   }

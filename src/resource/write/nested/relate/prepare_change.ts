@@ -12,7 +12,7 @@ import type { RelatedRow, ResolvedChange, ResolvingContext } from "./related_row
 import { resolveChildren } from "./resolve_children.ts";
 import { resolveLinks } from "./resolve_links.ts";
 
-/** The values of the rows that a change writes, after their before-hooks, by id. */
+/** The values of the rows that a change writes, after their before-hooks, by id of the row. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /**
@@ -97,7 +97,7 @@ export async function prepareCreation(
     foreignKeys.size === 0 ? values : new Map([...values, ...foreignKeys]);
   const hooked = await beforeCreate(filled(given), write);
   const complete = newRowValues(filled(hooked), write.grant, write.resource);
-  // Neither a hook nor a generated value may relate the row to a row outside of the body.
+  // Hooks and generated values cannot change the rows to which a nested row refers.
   for (const [column, value] of foreignKeys) complete.set(column, value);
   return complete;
 }

@@ -8,18 +8,18 @@ import { atBodyPath } from "../../values/body_path.ts";
 import type { NestedPlan } from "../nested_plan.ts";
 import type { NestedRow } from "../nested_rows.ts";
 
-/** A row that a change of related rows writes: a child or a link. */
+/** A row that a change of a relation writes: a child row, or a row of a link table. */
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /** A string that identifies the row if the change is resolved again for equal stored rows. */
+    /** Identifies the row. Resolving the change again for equal stored rows results in this id. */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;
     readonly current: Row;
     /** The new values of the row's foreign key. */
     readonly values: Assignments;
-    /** The row of the body, or null if the body does not name it. */
+    /** The row in the body, or null for a row that only `set` disconnects. */
     readonly row: NestedRow | null;
   }
   | {
@@ -37,9 +37,9 @@ export type RelatedRow =
   };
 
 export interface ResolvedChange {
-  /** The rows to write. Removed rows come first, because they may conflict with other rows. */
+  /** The rows to write. Removed rows come first, because new rows can conflict with them. */
   readonly rows: readonly RelatedRow[];
-  /** The rows of the body that are related already, with their stored rows. */
+  /** The rows of the body that are related already, and the stored row of each. */
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
@@ -47,11 +47,11 @@ export interface ResolvingContext {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   readonly connection: Connection;
-  /** Returns a row of the body, as far as its values are known. */
+  /** Returns the known values of a row of the body. */
   rowOf(row: NestedRow): Row;
 }
 
-/** Returns the 403 for a row that the user may see but not write. */
+/** Returns the 403 for a row that the user can see but not write. */
 export function outsideScopeProblem(access: RelatedWrite["access"], bodyPath: BodyPath): unknown {
   return atBodyPath(
     new Problem("forbidden", `Cannot ${access}: the row lies outside your scope`),

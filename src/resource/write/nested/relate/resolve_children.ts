@@ -31,7 +31,7 @@ import {
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** Determines which children a change updates, and locks them. */
+/** Determines which child rows a change updates, and locks them. */
 export async function resolveChildren(
   { relation, target }: RelateStep,
   change: RelationChange,
@@ -83,21 +83,21 @@ export async function resolveChildren(
   };
 }
 
-/** The existing children of one change that the user may see. */
+/** The existing children in one change that the user can see. */
 interface Found {
   /** The foreign key values by which children refer to the enclosing row. */
   readonly keys: Assignments;
   readonly rows: RowsByKey;
-  /** The rows that the user may update. */
+  /** The rows that the user is allowed to update. */
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** The values of a related child. All children share this object and therefore one statement. */
+  /** The values that connect a child. Children share this object, and therefore one statement. */
   readonly related: Assignments;
-  /** The values that disconnect a child, or none if a child must stay related. */
+  /** The values that disconnect a child, or none if its foreign key cannot be NULL. */
   readonly cleared: Assignments;
 }
 
-/** Returns a child unless it is related already. Throws a 422 if the user may not see the child. */
+/** Returns a child unless it is related already. Throws a 422 if the user cannot see the child. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
@@ -118,7 +118,7 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   }];
 }
 
-/** Returns the child to disconnect, or no row if it is not related or the user may not see it. */
+/** Returns the child to disconnect, or none if it is not related or the user cannot see it. */
 function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
   const { keys, target, cleared } = found;
   const current = found.rows.get(keyId(key, target.table));
@@ -141,7 +141,7 @@ function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
   return `${path} ${keyId(key, table)}`;
 }
 
-/** A filter for children that the body does not name, and the body path that refers to them. */
+/** A filter for children that `set` disconnects, and the path of `set` in the body. */
 interface Others {
   readonly keys: Assignments;
   readonly visible: Filter;
@@ -149,7 +149,7 @@ interface Others {
   readonly bodyPath: BodyPath;
 }
 
-/** Returns the keys of children that the body does not name. Throws a 400 for too many. */
+/** Returns the keys of related children that the body does not name. Throws a 400 for too many. */
 async function otherChildren(
   { keys, visible, named, bodyPath }: Others,
   { table, reader, batch }: Resource,
@@ -165,7 +165,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 if the user may see a related row, because there can be only one. */
+/** Throws a 422 if the user can see a related row, because there can be only one. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,

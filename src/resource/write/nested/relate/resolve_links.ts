@@ -73,16 +73,16 @@ function farStep({ name, steps: [, far] }: Relation): RelationStep {
   return far;
 }
 
-/** Returns an identifier of the row to which a link leads, within one relation. */
+/** Returns a string that identifies the row to which a link leads, within one relation. */
 function endId(link: Row, relation: Relation): string {
   const columns = farStep(relation).own;
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
 }
 
 /**
- * Returns the links of the enclosing row that a change may affect: links to the rows that the
- * change names, or links to any row. The user must be able to see both the link and the row. Throws
- * a 400 for too many links.
+ * Returns the links of the enclosing row that a change can affect: with `set`, all links, and
+ * otherwise the links to the rows that the change names. The user must be able to see both the link
+ * and the row. Throws a 400 for too many links.
  */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
@@ -127,14 +127,14 @@ async function readLinks(
   throw atBodyPath(batchTooLarge(limit, `${relation.name} has more links`), bodyPath);
 }
 
-/** Returns the relation from the links to the rows at their other end. */
+/** Returns the relation from the link table to the rows at the other end of the links. */
 function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Relation {
   if (far === undefined) throw new Error(`The relation "${name}" has no link table`);
   const owner = near.table;
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Returns a filter for the links that the user may use, or for all links of an unserved table. */
+/** Returns a filter for the links that the user can see. Without a resource, all links match. */
 function visibleLinks(link: Resource | null, { plan }: ResolvingContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
@@ -142,7 +142,7 @@ function visibleLinks(link: Resource | null, { plan }: ResolvingContext): Filter
   return and(or(read, removed), link.undeleted);
 }
 
-/** Returns the locked links to delete. Throws a 403 for a link that the user may not delete. */
+/** Returns the locked links to delete. Throws a 403 for a link that the user cannot delete. */
 async function removedLinks(
   links: readonly Row[],
   { relation, relation: { steps: [near] }, written: link }: RelateStep,
