@@ -1,9 +1,9 @@
 import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
-/** Returns the environment of a browser, Deno, Node or Bun. Missing parts are undefined. */
+/** Returns the browser's functions, or those that Deno, Node or Bun has. Others are undefined. */
 export function browserEnvironment(): ClientEnvironment {
-  // Some runtimes lack some of these globals, although the types declare all of them.
+  // Some runtimes lack some of these globals, although their types declare all.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
   const { document, navigator } = world;
   return {
@@ -14,13 +14,13 @@ export function browserEnvironment(): ClientEnvironment {
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    // Only a secure context has `crypto.randomUUID`.
+    // `crypto.randomUUID` exists only in secure contexts (HTTPS), so this function does not use it.
     randomId: () => crypto.getRandomValues(new Uint32Array(4)).join("-"),
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => !!document?.hidden,
     onWake(run) {
       const ending = new AbortController();
-      // The window receives `visibilitychange` too, because the event bubbles from the document.
+      // The event `visibilitychange` bubbles from the document to the window.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }

@@ -34,19 +34,19 @@ import type { StreamContext } from "./stream_context.ts";
 
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
-  /** Memory for aggregates, shared with the hubs of other databases. */
+  /** The memory for the groups of live aggregates, shared with the hubs of other databases. */
   readonly groupMemory: GroupMemory;
   /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
-  /** Interval between rechecks of the credentials of open streams, in milliseconds. */
+  /** Interval between checks of the credentials of open streams, in milliseconds. */
   readonly recheckMs: number;
 }
 
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
-/** The hub of all live streams over one database: opens, checks and ends them. */
+/** Opens, checks and ends all live streams over one database. */
 export class LiveHub {
   /** The numbers of opened, ended and refused streams since the hub was created. */
   readonly counts = noCounts();
@@ -59,7 +59,7 @@ export class LiveHub {
   readonly #strategy: ByteLengthQueuingStrategy;
   readonly #opened: OpenedLog;
   #aggregates: SharedAggregates | null = null;
-  /** One function for all streams, which saves memory because there are many streams. */
+  /** All streams share one function, because a closure for each of many streams needs memory. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
   #hidden: ReadonlySet<TableInfo> = new Set();
@@ -92,7 +92,7 @@ export class LiveHub {
     return this.#sessions.size;
   }
 
-  /** Number of open streams that have sent all published changes. */
+  /** Number of open streams that have caught up with the change feed. */
   get liveSize(): number {
     let count = 0;
     for (const stream of this.#sessions.keys()) if (stream.isLive) count++;
@@ -104,12 +104,12 @@ export class LiveHub {
     return this.#sessions.values();
   }
 
-  /** Number of changes that the hub has published to streams. */
+  /** Number of changes that the change feed has published since the start. */
   get published(): number {
     return this.#opened.published;
   }
 
-  /** Opens the log, so that changes are recorded, and starts the purge of old changes. */
+  /** Opens the change log, so that changes are recorded, and purges old changes regularly. */
   async start(): Promise<void> {
     const { runtime, recheckMs } = this.#options;
     this.#cancelTimers.push(
@@ -120,12 +120,12 @@ export class LiveHub {
     await this.#opened.log();
   }
 
-  /** Deletes the changes of the log that are older than the retention period. */
+  /** Deletes the changes in the log that are older than its retention period. */
   async purge(): Promise<void> {
     await (await this.#opened.log()).purge();
   }
 
-  /** Opens a stream of rows, or resolves with null for a multiplexed part. Throws a 429 or 503. */
+  /** Opens a stream of rows; null if a multiplexed stream carries it. Throws a 429 or 503. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
@@ -137,11 +137,11 @@ export class LiveHub {
     return countOpening(this.counts.rows, opening);
   }
 
-  /** Opens a stream of an aggregate. Throws like {@link subscribe}. */
+  /** Opens a stream of an aggregate. Has the results and errors of {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // Reading the log calls `hide` if policies have changed since a shared result was read.
+      // This read calls `hide` if policies have changed since a shared result was computed.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -202,7 +202,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams within this time, spread so that their clients reconnect one by one. */
+  /** Ends all streams within this time, at random times so that their clients reconnect slowly. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
@@ -219,8 +219,8 @@ export class LiveHub {
   }
 
   /**
-   * Ends the current and future streams of these tables. Each call replaces the set of tables. Other
-   * streams that read rows of a table that was added or removed start over.
+   * Ends all streams of these tables, and refuses new ones. The tables replace those of the last
+   * call. Other streams that read rows of a newly hidden or shown table start over.
    */
   hide(tables: ReadonlySet<TableInfo>): void {
     const changed = tables.symmetricDifference(this.#hidden);
@@ -231,7 +231,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of these tables as if their callers had lost their rights. */
+  /** Ends the streams of these tables with the error of callers who have lost their rights. */
   revoke(tables: ReadonlySet<TableInfo>): void {
     for (const session of [...this.#sessions.values()]) {
       if (tables.has(session.stream.query.table)) session.revoke();
@@ -248,7 +248,7 @@ export class LiveHub {
     await this.#opened.close();
   }
 
-  /** Ends the streams whose lifetime is over, and sends heartbeats to the other streams. */
+  /** Ends streams that have reached their maximum duration, and sends heartbeats to all others. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;
@@ -271,7 +271,7 @@ export class LiveHub {
     for (const stream of streams) this.#end(stream, context, withinMs);
   }
 
-  /** Ends a stream with a resume token, so that its client can reconnect and continue. */
+  /** Ends a stream with a resume token, so that its client can reconnect and continue there. */
   #end(stream: LiveStream, context: StreamContext, withinMs: number): void {
     const delayMs = randomDelayBetween(
       this.#options.runtime,
@@ -283,7 +283,7 @@ export class LiveHub {
     else part.endWhole(delayMs);
   }
 
-  /** Ends a stream and sends the delay after which its client should reconnect. */
+  /** Ends a stream and sends a `retry` field, the client's delay before it reconnects. */
   #endAfter(stream: LiveStream, { feed, dispatcher }: StreamContext, delayMs: number): void {
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));

@@ -1,40 +1,40 @@
 import type { GroupMemoryLimits } from "./aggregate/group_memory.ts";
 import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
-/** The limits of reads, memory and writes of live streams. Tests use smaller limits. */
+/** The limits of live streams: reads, memory, and bytes that clients have not read. */
 export interface LiveLimits {
-  /** Limits of the recent changes that are kept in memory. */
+  /** Limits of the recent changes in memory, from which streams catch up. */
   readonly ringBuffer: RingBufferLimits;
   readonly maxRowsPerPage: number;
-  /** The maximum number of pages that are read at the same time. */
+  /** The maximum number of pages of rows that streams read at the same time. */
   readonly maxConcurrentReads: number;
-  /** The maximum number of aggregates that are read at the same time. */
+  /** The maximum number of aggregate queries that run at the same time. */
   readonly maxConcurrentAggregates: number;
-  /** The number of waiting reads at which the service refuses new streams. */
+  /** If this many reads wait, the service refuses new streams. */
   readonly maxWaitingReads: number;
   readonly maxGroupsInMemory: number;
   readonly groupMemory: GroupMemoryLimits;
   /**
-   * The approximate limit for the bytes of one send: a page, the changes that a client has missed,
-   * the events of one commit, or the result of an aggregate. A single row may be larger.
+   * The approximate limit of bytes sent together: a page, the changes that a client has missed, the
+   * events of one commit, or an aggregate's result. A single row may be larger.
    */
   readonly maxEventBytes: number;
-  /** Size above which a row is not sent, in bytes. */
+  /** Maximum size of one row in bytes. The service does not send larger rows. */
   readonly maxRowBytes: number;
   readonly queryTimeoutMs: number;
-  /** The maximum number of a client's rows to remember for a filter that reads related rows. */
+  /** The maximum number of held rows to record for a stream whose filter reads related rows. */
   readonly maxHeldRows: number;
-  /** The number of changed rows after which an aggregate is compared with the database. */
+  /** After this many row changes, an aggregate in memory is compared with the database. */
   readonly maxUncheckedEvents: number;
-  /** Approximate number of changes sent together to a client that lags. */
+  /** Approximate number of missed changes that are sent together to a client that lags. */
   readonly maxChangesAtOnce: number;
-  /** The number of unread bytes at which a stream pauses until its client reads again. */
+  /** If the client has not read this many bytes, the stream pauses until the client reads again. */
   readonly maxUnreadBytes: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** The limits of live streams in the service. Only tests of live streams use other limits. */
+/** The limits of all services. Only tests of live streams use other limits. */
 export const liveLimits: LiveLimits = {
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,

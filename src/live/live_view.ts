@@ -6,23 +6,23 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
 
 /**
- * The view of rows in a live stream: the shown columns and relations, and their format. The
- * resource creates the view, because only the resource masks values.
+ * How a live stream shows rows: columns, included relations and format. The resource creates the
+ * view, because only the resource may remove hidden values.
  */
 export interface LiveView {
-  /** Views of one resource with the same key send rows in the same form and share event bytes. */
+  /** A key: views of one resource with equal keys send rows in the same form, as shared bytes. */
   readonly key: string;
-  /** A key that is equal for views that differ only in the rights to included rows. */
+  /** A key that is equal for views that differ only in the rights to the included rows. */
   readonly shape: string;
-  /** True if rows and their ids use the safe form for numbers beyond 2^53. */
+  /** True if rows and ids contain numbers beyond 2^53 in a form that JavaScript reads exactly. */
   readonly safeNumbers: boolean;
   readonly shown: readonly ShownRelation[];
   /** The rights that determine which related rows are included. */
   readonly rights: readonly ViewRight[];
   /**
-   * Converts whole rows to shown rows in the same order. Returns a promise only if it must read. If
-   * too many related rows would have to be read, the result contains only the first rows, at least
-   * one. Reads are queued under `identity`, the user or the address of the stream.
+   * Converts whole rows to the rows that clients see, in the same order. Returns a promise only if
+   * related rows must be read. If these would be too many, the result has only the first rows, at
+   * least one. Reads count against the limits of `identity`, a user or IP address.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
@@ -30,24 +30,24 @@ export interface LiveView {
 /** A relation whose rows are included in a live view. */
 export interface ShownRelation {
   readonly relation: Relation;
-  /** The filter of the target table. It determines the included rows. */
+  /** Selects the related rows that are included. */
   readonly filter: Filter;
-  /** The filter of the link table of a `manyToMany` relation. */
+  /** Selects the rows of the join table of a `manyToMany` relation that count. */
   readonly links: Filter;
-  /** True if an index can find the rows that include a related row, by keys that are never NULL. */
+  /** True if indexes and keys without NULL lead from an included row to the rows including it. */
   readonly isIndexed: boolean;
-  /** The relations that the included rows include in turn. */
+  /** The relations that the included rows themselves include. */
   readonly shown: readonly ShownRelation[];
 }
 
-/** The right of a live view to included rows of another resource. */
+/** A live view's dependence on the right to read related rows of another resource. */
 export interface ViewRight extends ScopedRequest {
-  /** The subscriber's right. Without a right (null), no row of that resource is included. */
+  /** The subscriber's right; null if no rows of that resource may be included. */
   readonly grant: Grant | null;
   regranted(grant: Grant | null): LiveView;
 }
 
-/** The live view that shows no rows, for aggregates. It shows no rows. */
+/** The view of live aggregates, which show no rows. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",

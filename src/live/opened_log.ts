@@ -7,11 +7,11 @@ import {
 } from "./stream_context.ts";
 
 export interface OpenedLogOptions extends StreamContextOptions {
-  /** Opens the log of the database. Called again after a failure. */
+  /** Opens the change log of the database. Called again after a failure. */
   openLog(): Promise<ChangeLog>;
 }
 
-/** The change log of a hub and the context of its streams, opened on demand and after failures. */
+/** Opens the change log and the shared context of streams on demand, again after failures. */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;
@@ -22,12 +22,12 @@ export class OpenedLog {
     this.#options = options;
   }
 
-  /** Number of changes published to streams. */
+  /** Number of changes that the feed has published. */
   get published(): number {
     return this.#feed?.published ?? 0;
   }
 
-  /** Returns the log. Changes are recorded from then on. */
+  /** Returns the change log. Opening it starts the recording of changes. */
   log(): Promise<ChangeLog> {
     return this.#log ??= this.#options.openLog().catch((error) => {
       this.#log = null;
@@ -46,7 +46,7 @@ export class OpenedLog {
       });
   }
 
-  /** Returns the context if it was requested before, or null if no stream has started yet. */
+  /** Returns the context, or null if no stream has needed it yet. */
   present(): Promise<StreamContext | null> {
     return this.#context ?? Promise.resolve(null);
   }

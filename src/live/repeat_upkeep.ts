@@ -1,7 +1,7 @@
 import { randomDelayBetween } from "../runtime/jitter.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** Repeats the upkeep of live streams until the returned function is called. Reports errors. */
+/** Repeats `work` at random intervals until the returned function is called. Reports errors. */
 export function repeatUpkeep(
   runtime: Runtime,
   intervalMs: number,

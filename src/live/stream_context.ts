@@ -11,7 +11,7 @@ import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
-/** The context that all live streams over a database share, such as the feed and the matcher. */
+/** The objects that all live streams over one database share, such as the feed and the matcher. */
 export interface StreamContext {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
@@ -22,7 +22,7 @@ export interface StreamContext {
   readonly semaphore: Semaphore;
   /** Limits the number of streams that read missed changes at the same time. */
   readonly catchUpSemaphore: Semaphore;
-  /** The limit for concurrent reads of aggregates, which take longer than other reads. */
+  /** Limits the aggregates that are read at the same time, because they take long. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
@@ -36,7 +36,7 @@ export interface StreamContextOptions {
   readonly limits: LiveLimits;
 }
 
-/** Opens the context of live streams: starts the feed, and creates the other shared objects. */
+/** Starts the change feed, and creates the other objects that live streams share. */
 export async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,
@@ -76,7 +76,7 @@ export async function openStreamContext(
   };
 }
 
-/** Checks a decision of memory in the database. If it was wrong, the streams start over. */
+/** Repeats an in-memory evaluation in the database. If it was wrong, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
@@ -87,7 +87,7 @@ async function checkDecision(
   try {
     if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
-    // A failed check does not show that the decision in memory was wrong.
+    // An error of the check does not show that the evaluation in memory was wrong.
     runtime.observe({ kind: "live_upkeep_failed", error });
   }
 }

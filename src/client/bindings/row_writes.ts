@@ -3,18 +3,18 @@ import { connectionOf } from "../live/live_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 
-/** The writes of a collection. A write completes when the collection contains its result. */
+/** Sends the writes of a collection. Each completes when the collection contains its result. */
 export interface RowWrites {
   /**
-   * Sends a write after the earlier writes of the same row, with the tag that the row had when the
-   * user saw it. Rejects if the service refuses this write or the previous write of the row.
+   * Sends a write after earlier writes of the same row, with the row's ETag as the user saw it.
+   * Rejects if the service refuses this write or the previous write of the row.
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
   /** Records that the collection has a stream. From then on, writes wait for their events. */
   begin(): void;
   /**
-   * Completes the writes with the ids `echoes`, and the writes that the service acknowledged before
-   * stream number `asked` was requested. Their results are now in the collection.
+   * Completes writes whose results are now in the collection: those with an id in `echoes`, and
+   * those that the service acknowledged before stream number `asked` was requested.
    */
   committed(asked: number, echoes: ReadonlySet<string>): void;
   /** Completes all waiting writes, because the stream will deliver no further events. */
@@ -22,7 +22,7 @@ export interface RowWrites {
 }
 
 interface WaitingWrite {
-  /** The number of streams requested before the write's acknowledgement. `Infinity` until then. */
+  /** How many streams had been requested at the acknowledgement; `Infinity` before it. */
   askedBefore: number;
   done(): void;
 }
@@ -32,11 +32,11 @@ export function createRowWrites(transport: Transport): RowWrites {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** The new tags of rows after the client's own writes, by row key and previous tag. */
+  /** The new ETags of rows after the client's own writes, by row key and previous ETag. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** Returns the newest known tag of a row, given the tag of the row that the user has seen. */
+  /** Returns the newest known ETag of a row, given the ETag of the row as the user saw it. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${tag} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -48,7 +48,7 @@ export function createRowWrites(transport: Transport): RowWrites {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${tag} ${key}`, next);
-    // A row that returns to an earlier state has its earlier tag again.
+    // A row can return to an earlier state and ETag, so this entry could create a cycle.
     nextTags.delete(`${next} ${key}`);
   }
 
@@ -69,7 +69,7 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // If the row no longer matches the filter, no event confirms the write. A new stream does.
+        // No event confirms the write if the row no longer matches the filter. A new stream does.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -94,5 +94,5 @@ export function createRowWrites(transport: Transport): RowWrites {
   };
 }
 
-/** How long to wait for the event of a write, in milliseconds. Most events follow immediately. */
+/** How long to wait for the event of a write, in milliseconds, before opening a new stream. */
 const lateMs = 2_000;

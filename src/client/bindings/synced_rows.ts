@@ -10,7 +10,7 @@ import { throwLater } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
 
-/** The interface through which rows are written into a TanStack DB collection. */
+/** The functions of a TanStack DB collection that write its rows. */
 export interface RowSink<Row, Key> {
   begin(): void;
   write(message: SinkMessage<Row, Key>): void;
@@ -32,15 +32,15 @@ export interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream. Each token of the stream ends one transaction, which
- * writes the differences between the rows of the stream and the rows of the collection.
+ * Fills a collection with the rows of a stream. Each resume token in the stream ends a transaction,
+ * which writes the differences between the stream's rows and the collection's rows.
  */
 export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
   readonly #set: RowSet;
-  /** The rows of the collection with their keys, by the string forms of the row ids. */
+  /** The rows in the collection with their keys, by their row ids as strings. */
   readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
   readonly #echoes = new Set<string>();
   #isClosed = false;
@@ -55,7 +55,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     if (options.seed !== undefined) this.#apply();
   }
 
-  /** The fields of the primary key. Empty until the first rows arrive. */
+  /** The fields of the primary key. Empty until the stream's first event. */
   get primaryKey(): readonly string[] {
     return this.#set.description?.primaryKey ?? [];
   }
@@ -69,7 +69,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     try {
       this.#receive(message);
     } catch (error) {
-      // `getKey` or the collection has thrown an error. Only this subscriber is closed.
+      // `getKey` or the collection has thrown an error, which ends only this subscriber.
       this.#isClosed = true;
       throwLater(error);
       this.#changeStatus("closed", null);

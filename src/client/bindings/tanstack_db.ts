@@ -30,18 +30,18 @@ export interface LiveCollectionOptions<
   readonly createBody?:
     | ((row: CollectionRow<RowOf<R, Fields, Included>>) => R["create"])
     | undefined;
-  /** Called when the stream of the collection breaks, and when the stream works again. */
+  /** Called when the collection's stream breaks, and when it works again. */
   readonly onStatus?: ((status: LiveStatus, error: ServiceError | null) => void) | undefined;
 }
 
-/** A row of a collection. If the resource has tags, `_etag` is the tag of the row. */
+/** A row of a collection. If the resource has ETags, `_etag` is the row's ETag. */
 export type CollectionRow<Row> = Row & { readonly _etag?: string };
 
 /**
  * Returns the options of a TanStack DB collection for `createCollection`. The collection contains
- * rows of a resource. Inserts, updates and deletes are sent to the service with the tag of the row
- * that the user saw. Each write is optimistic until the stream confirms the write, and is rolled
- * back if the service refuses it. The result can be used for only one collection.
+ * rows of a resource. It sends inserts, updates and deletes to the service, with the ETag of the
+ * row as the user saw it. Each write is optimistic until the stream confirms it, and is rolled back
+ * if the service refuses it. The result can be used for only one collection.
  */
 export function liveCollectionOptions<
   R extends ApiResource,
@@ -62,7 +62,7 @@ export function liveCollectionOptions<
     const query = queryString({ filter, select, include });
     rows = new SyncedRows({
       path: `${path}/subscribe${query}`,
-      // The cast is safe: `liveCollectionOptions` declares the rows with the type of the query.
+      // The cast is safe: the function's signature declares rows of the query's type.
       getKey: (row) => getKey(row as Row),
       ...{ seed, onStatus, writes },
     }, sink);
@@ -83,7 +83,7 @@ export function liveCollectionOptions<
     { mutations }: { readonly mutations: readonly PendingMutation<Row, T>[] },
     write: (mutation: PendingMutation<Row, T>) => Promise<void>,
   ): Promise<void> {
-    // The transaction ends after all responses, because a rollback must not happen during a write.
+    // Waits for all responses, because TanStack DB must not roll back while a write is in progress.
     const results = await Promise.allSettled(mutations.map(write));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
@@ -95,7 +95,7 @@ export function liveCollectionOptions<
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
-          // The cast is necessary: the compiler cannot infer that a row without `_etag` is a row.
+          // The cast is necessary: the compiler cannot infer that the row has the type Row.
           ...{ method: "POST", path, body: createBody?.(row as Row) ?? row },
         })),
     onUpdate: ({ transaction }) =>

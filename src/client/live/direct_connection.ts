@@ -6,29 +6,29 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
- * A connection that holds one stream of `POST /__service/live` and reopens the stream whenever it
- * ends. When the set of subscribers changes, the connection first opens a new stream and then
- * closes the old stream. Each subscriber's token says where the new stream continues. An unneeded
- * stream is aborted.
+ * Keeps one stream of `POST /__service/live` open, and opens it again whenever it ends. When the
+ * set of subscribers changes, the connection opens a new stream before it closes the old one. Each
+ * subscriber's resume token says where the new stream continues. Aborts a stream without
+ * subscribers.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #members = new Map<string, Member>();
-  /** A second connection for the subscriptions that exceed the limit of one stream. */
+  /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | null = null;
   #lastKey = 0;
-  /** Aborts the stream that is being read. Null if no stream is open. */
+  /** Aborts the open stream. Null if no stream is open. */
   #stream: AbortController | null = null;
-  /** Aborts the request for the next stream. Null if no stream is requested. */
+  /** Aborts the request for the next stream. Null if there is no such request. */
   #asking: AbortController | null = null;
-  /** The time of the last data from the stream, or 0 if no stream is open. */
+  /** Time of the last data from the stream; 0 if no stream is open. */
   #heardAt = 0;
-  /** The number of consecutive streams that failed or ended within seconds. */
+  /** Number of consecutive streams that failed or ended within a few seconds. */
   #failures = 0;
-  /** The minimum delay before the next stream, in milliseconds, as the service last requested. */
+  /** Minimum delay before the next stream, in milliseconds; the service can set it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** The time before which a page that becomes visible must not end a pause. */
+  /** Until this time, a page that becomes visible does not end a pause. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
@@ -52,7 +52,7 @@ export class DirectConnection implements LiveConnection {
     return () => {
       members.delete(key);
       if (members.size > 0) return this.#openAt(now() + quietMs);
-      // Waits, because rendering frameworks often unsubscribe and immediately subscribe again.
+      // Waits, because UI frameworks often unsubscribe and immediately subscribe again.
       queueMicrotask(() => {
         if (members.size === 0) void this.#open();
       });

@@ -11,12 +11,12 @@ import type { LiveQuery } from "../live_query.ts";
 
 export interface AggregateReading {
   readonly groups: readonly AggregateGroup[];
-  /** Maintains the result in memory; null if every event requires another read. */
+  /** Maintains the result in memory; null if the database must compute it after each change. */
   readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }
 
-/** The query that the reader of a live aggregate runs, and the object that holds its groups. */
+/** The query of a live aggregate, and the memory account that its groups in memory use. */
 export interface AggregateReaderOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
@@ -24,14 +24,14 @@ export interface AggregateReaderOptions {
   readonly holder: GroupHolder;
 }
 
-/** Reads the result of a live aggregate: all groups if memory maintains them, else those shown. */
+/** Reads a live aggregate's result: all groups if memory can keep them, else the shown groups. */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** The plan for maintaining the result in memory, or null if that is not possible. */
+  /** The plan for maintaining the result in memory, or null if memory cannot maintain it. */
   #maintenancePlan: MaintenancePlan | null;
-  /** The size of the groups in bytes, if they did not fit in memory. */
+  /** Size in bytes of the groups that found no room in the shared memory; 0 if they had room. */
   #neededBytes = 0;
   #restsUntil = 0;
   readonly #abort = new AbortController();
@@ -47,12 +47,12 @@ export class AggregateReader {
     });
   }
 
-  /** Earliest time of the next read, by the monotonic clock. */
+  /** Earliest time of the next read, in milliseconds of the monotonic clock. */
   get restsUntil(): number {
     return this.#restsUntil;
   }
 
-  /** Records that groups of this size did not fit. They are read again when there is room. */
+  /** Records that groups of this size did not fit. They are read again only if there is room. */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }
@@ -60,7 +60,7 @@ export class AggregateReader {
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReading> {
     const { runtime: { clock }, limits } = this.#context;
-    // The limit includes metrics that are not shown, and one more group than the stream shows.
+    // The query also returns metrics that the stream omits, and one group more than its limit.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??
@@ -75,7 +75,7 @@ export class AggregateReader {
     this.#abort.abort();
   }
 
-  /** Reads all groups. Returns null if memory cannot maintain or hold them. */
+  /** Reads all groups to maintain them in memory. Returns null if memory cannot do this. */
   async #readIncremental(): Promise<AggregateReading | null> {
     const { memory, holder } = this.#options;
     if (this.#maintenancePlan === null || !memory.hasRoom(holder, this.#neededBytes)) return null;
@@ -88,7 +88,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. Returns null, from then on always, if memory cannot maintain them. */
+  /** Reads all groups. Returns null if memory cannot maintain them, and then never tries again. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);
@@ -112,5 +112,5 @@ export class AggregateReader {
   }
 }
 
-/** The pause after a read, as a multiple of its duration. */
+/** After a read, the reader pauses for the duration of the read times this factor. */
 const restFactor = 4;

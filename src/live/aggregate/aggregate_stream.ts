@@ -10,19 +10,18 @@ import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import type { SharedAggregates } from "./shared_aggregates.ts";
 
-/** The query of an aggregate stream, and the aggregates that streams share. */
 export interface AggregateStreamOptions {
   readonly aggregates: SharedAggregates;
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
-  /** The user or the address of the request. */
+  /** The user id or IP address from which the stream was requested. */
   readonly identity: string;
 }
 
 /**
  * A live stream that sends the groups and metrics of one aggregate to one client. Each event
- * contains the complete result. Therefore a slow client skips to the latest result, and a client
- * that reconnects starts with the latest result. Aggregate streams need no positions.
+ * contains the complete result, so a slow client skips to the latest result. A client that
+ * reconnects starts with the latest result and needs no resume token.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
   readonly identity: string;

@@ -1,22 +1,22 @@
-/** Limits of the memory for the groups of live aggregates, in bytes. */
+/** Limits of the memory that live aggregates use for their groups, in bytes. */
 export interface GroupMemoryLimits {
   readonly perAggregate: number;
-  /** Limit for the aggregates of one user or address. */
+  /** Limit for all aggregates together that one user or IP address has opened. */
   readonly perIdentity: number;
   readonly inAll: number;
 }
 
 export interface GroupHolder {
-  /** The user or the address to which the bytes are attributed. */
+  /** The user or IP address whose limit the bytes count against. */
   readonly identity: string;
-  /** Drops the groups, because other aggregates need the memory. */
+  /** Frees the memory of the groups, because other aggregates need it. */
   dropGroups(): void;
 }
 
 /**
  * The memory that the groups of all live aggregates of an app share. Small aggregates have
- * priority. When the memory is full, the aggregate with the most bytes loses its groups. That
- * aggregate is then queried at each change.
+ * priority: when the memory is full, the aggregate with the most bytes loses its groups. The
+ * database then computes that aggregate again after each change.
  */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
@@ -28,19 +28,19 @@ export class GroupMemory {
     this.#limits = limits;
   }
 
-  /** Size of all held groups in bytes. */
+  /** Size in bytes of all groups in memory. */
   get bytes(): number {
     return this.#inAll.bytes;
   }
 
-  /** Returns true if the memory has room for this many additional bytes of a holder. */
+  /** Returns true if the holder can use this many additional bytes within all limits. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
     return bytes <= perAggregate && this.#inAll.bytes + bytes <= inAll &&
       (this.#byIdentity.get(identity)?.bytes ?? 0) + bytes <= perIdentity;
   }
 
-  /** Assigns bytes to a holder. Returns false if there is no room. The holder then has no bytes. */
+  /** Reserves bytes for a holder, in place of its earlier bytes. Returns false without room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -49,8 +49,7 @@ export class GroupMemory {
     if (!this.#makeRoom(this.#accountOf(identity), perIdentity - bytes, bytes)) return false;
     if (!this.#makeRoom(this.#inAll, inAll - bytes, bytes)) return false;
     this.#inAll.add(holder, bytes);
-    // Dropping groups may have removed the account of this identity, so the account is looked up
-    // again.
+    // `#makeRoom` may have deleted the account of this identity, so the account is looked up again.
     const account = this.#accountOf(identity);
     account.add(holder, bytes);
     this.#byIdentity.set(identity, account);
@@ -72,7 +71,7 @@ export class GroupMemory {
     return this.#byIdentity.get(identity) ?? new Account();
   }
 
-  /** Drops groups of larger holders. Returns false if the requesting holder is the largest. */
+  /** Drops groups of larger holders until `needed` bytes fit. Returns false if none is larger. */
   #makeRoom(account: Account, maxBytes: number, needed: number): boolean {
     while (account.bytes > maxBytes) {
       const largest = account.largest();

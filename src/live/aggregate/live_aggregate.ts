@@ -17,9 +17,9 @@ import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
 /** A stream that a live aggregate notifies of each new result. */
 export interface AggregateListener {
-  /** The user or the address of the request. */
+  /** The user id or IP address of the stream's request. */
   readonly identity: string;
-  /** Called when there is a new {@link LiveAggregate.frame}. */
+  /** Called when {@link LiveAggregate.frame} contains a new result. */
   show(): void;
   /** Called when the aggregate ends because of an internal error. */
   fail(error: unknown): void;
@@ -34,37 +34,37 @@ export interface LiveAggregateOptions {
 
 /**
  * A live aggregate: the result of one aggregate query, kept current for all streams that show it.
- * The result is read once with its position, and then maintained in memory from the transitions of
- * the rows. If memory cannot maintain the result exactly, or has no room for its groups, the result
- * is read again at each change. A pause of four times the read's duration follows each read.
+ * The database computes the result at a known log position. Later row changes update the result in
+ * memory. If memory cannot maintain it exactly or has no room, the database computes the result
+ * again after each change. A pause of four times the query's duration follows each query.
  */
 export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The user or the address of the listener that was added first. */
+  /** The user or IP address whose limit the groups count against: the oldest listener's. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;
   readonly #group: SubscriberGroup;
   readonly #reader: AggregateReader;
   #incremental: IncrementalAggregate | null = null;
-  /** True if the result in memory is exact at the position of the feed. */
+  /** True if the result in memory includes exactly the changes that the feed has published. */
   #isExact = false;
-  /** Number of transitions since the last read. */
+  /** Number of row changes that were applied since the last read. */
   #events = 0;
   #shownAt: Position | null = null;
   #frame: Uint8Array | null = null;
-  /** A counter that increases when changes of the rows may have been missed. */
+  /** A counter that increases when the result must be read again, e.g. after unrecorded changes. */
   #round = 0;
   #isReading = false;
   #isClosed = false;
-  /** Time at which the next read is due; `Infinity` if none is. */
+  /** Monotonic time of the next planned read; `Infinity` if no read is planned. */
   #readsAt = Infinity;
   #cancelReading: (() => void) | null = null;
   #cancelShow: (() => void) | null = null;
 
-  /** Starts to read. */
+  /** Joins the subscriber group of the query and starts the first read. */
   constructor(
     context: StreamContext,
     { query, aggregateQuery, memory, listener }: LiveAggregateOptions,
@@ -81,7 +81,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     void this.#read();
   }
 
-  /** The event with the latest result; null before the first one. */
+  /** The bytes of the event with the latest result; null before the first result. */
   get frame(): Uint8Array | null {
     return this.#frame;
   }
@@ -114,7 +114,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   receive(transitions: readonly Transition[]): void {
-    // An inexact result is read again, and that read includes these transitions.
+    // An outdated result is read again soon, and that read will include these transitions.
     if (!this.#isExact) return;
     this.#count(transitions);
     if (!this.#isExact) return this.#readIn(coalesceMs);
@@ -123,7 +123,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   invalidate(reason: InvalidationReason): void {
-    // Positions of the lost history cannot be compared with positions of the new history.
+    // After a restore of the database, its log positions cannot be compared with earlier ones.
     if (reason === "history_lost") this.#shownAt = null;
     this.#invalidateCount();
   }
@@ -150,7 +150,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     this.#readIn(coalesceMs);
   }
 
-  /** Reserves memory for the groups. Without room, each change causes a new read of the result. */
+  /** Reserves memory for the groups. Without room, the result is read again after each change. */
   #holdGroups(): void {
     if (this.#incremental === null || this.#isClosed) return;
     if (!this.#memory.hold(this, this.#incremental.bytes)) this.dropGroups();
@@ -168,8 +168,8 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (this.#isClosed) return;
     this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // Several steps of the log may be one transaction, of which a stream must never show only a
-      // part.
+      // While the feed reads, it may have published only a part of a transaction. No event must
+      // contain a result in the middle of a transaction.
       if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
@@ -180,7 +180,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       await feed.whilePaused(() => {
         const groups = this.#isExact ? this.#incremental?.groups() : undefined;
-        // `groups` is null if memory cannot compare values. The database can compare them.
+        // `groups` is null if only the database can compare values of `having` or the order.
         if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });
@@ -220,11 +220,11 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       const reading = await aggregateSemaphore.run(() => this.#reader.read());
       const isReached = this.#isClosed || await feed.readUpTo(reading.position);
-      // The history of the log was replaced after the read.
+      // The feed cannot reach the read's position if the database was restored after the read.
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // If the database was closed during the read, all streams had ended before the failure.
+      // A closed database has already ended all streams, so that `fail` then does nothing.
       if (isOverload(error)) delayMs = overloadMs;
       else this.fail(error);
     }
@@ -233,7 +233,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     else if (this.#events > 0) this.#readIn(checkMs);
   }
 
-  /** Adopts the result of a read, and compares it with the maintained result if both are exact. */
+  /** Adopts the result of a read. Compares it with the result in memory if both are current. */
   async #adopt({ groups, incremental, position }: AggregateReading): Promise<void> {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
@@ -255,24 +255,24 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // The result was correct at its position. The stream shows it despite later changes, because a
-    // period without changes may never come.
+    // The result was correct when it was read. The stream shows it although rows have changed
+    // since, because waiting for a time without changes might never end.
     const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
-/** Changes within this time, in milliseconds, become one event. */
+/** Milliseconds after a change in which further changes become part of the same event. */
 const coalesceMs = 100;
 
-/** Delay before a new read after the queue of reads was full, in milliseconds. */
+/** Delay before the next try if the queue for reads was full, in milliseconds. */
 const overloadMs = 1_000;
 
-/** How often a result waits for a feed that is still reading. */
+/** How many times an event is delayed because the feed is still reading changes. */
 const maxTries = 10;
 
-/** Milliseconds from the first change until a maintained result is compared with the database. */
+/** Milliseconds from the first change to the check of the result in memory against the database. */
 const checkMs = 60_000;
 
 function isOverload(error: unknown): boolean {

@@ -15,14 +15,14 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
-/** A group of an aggregate in memory: its keys, its number of rows, its sums, minima and maxima. */
+/** A group in memory: its key values, row count, sums, minima and maxima. */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
-  /** Index of the group in the order of keys that the query returned. */
+  /** Index of the group in the database's order of the keys. */
   readonly rank: number;
   rows: number;
   readonly totals: Total[];
-  /** The minimum and maximum values; an item is null if there is no value. */
+  /** The current value of each {@link Extreme} of the plan; null if all values are NULL. */
   readonly extremes: unknown[];
 }
 
@@ -31,13 +31,13 @@ interface Total {
   values: number;
 }
 
-/** The result of a metric: in wire form, and in the form that `having` and the order compare. */
+/** A metric's result: as clients see it, and in the form that `having` and the order compare. */
 export interface MetricResult {
   readonly shown: unknown;
   readonly compared: unknown;
 }
 
-/** Converts a query's group to a maintained group, or returns null if memory cannot maintain it. */
+/** Converts a group of a query result, or returns null if the group cannot be updated in memory. */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -68,7 +68,7 @@ export function emptyGroup(
   };
 }
 
-/** Adds a row to a maintained group or subtracts it. Returns false if a value becomes unknown. */
+/** Adds a row to a group or subtracts it. Returns false if a sum or extreme becomes unknown. */
 export function addRow(
   group: MaintainedGroup,
   row: Row,
@@ -95,13 +95,13 @@ export function addRow(
     const isReached = current === null || compare(value, current) >= 0;
     if (by > 0 && isReached) group.extremes[index] = value;
     else if (by < 0 && group.rows === 0) group.extremes[index] = null;
-    // The row had the minimum or maximum, and only the database can determine the next one.
+    // The row had the minimum or maximum, and only the database can find the next one.
     else if (by < 0 && isReached) return false;
   }
   return true;
 }
 
-/** Returns the result of a metric; null if memory cannot compute every digit. */
+/** Returns a metric's value for a group; null if memory cannot compute it with all its digits. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,
@@ -133,7 +133,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // Database engines round a sum with more digits than these before they divide the sum.
+  // If a sum has more decimals than `digits`, the database rounds the sum before dividing it.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,
@@ -142,7 +142,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
   return shown === null ? null : { shown, compared: plain };
 }
 
-/** Returns the value of a row in wire form. Undefined if it is unrecorded or invalid. */
+/** Returns a column's value as in JSON; undefined if the value is not recorded or not exact. */
 export function knownWireValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);
@@ -150,7 +150,7 @@ export function knownWireValue(row: Row, column: ColumnInfo): unknown {
   return isExact ? groupValue(value, column) : undefined;
 }
 
-/** Returns null if the sum is not an ordinary number, for instance NaN. */
+/** Returns null if the database returned a sum that is no plain number, for instance NaN. */
 function totalOf(sum: unknown, values: unknown): Total | null {
   if (sum === null) return values === 0 ? { sum: zero, values: 0 } : null;
   const plain = String(sum);

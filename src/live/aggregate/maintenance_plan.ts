@@ -7,32 +7,32 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** The plan for maintaining an aggregate in memory: sums, counts, minima and maxima of groups. */
+/** How to maintain an aggregate in memory: which sums, minima and maxima each group needs. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
-  /** Reads the initial values of every group: keys, number of rows, sums, minima and maxima. */
+  /** The query for the initial state of every group: key, row count, sums, minima and maxima. */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
-  /** True if memory cannot order the keys, for instance strings with the collation of a table. */
+  /** True if groups keep the database's key order, which JavaScript cannot always reproduce. */
   readonly isRanked: boolean;
 }
 
-/** A minimum or maximum of a maintenance plan, and the comparison of the values. */
+/** A minimum or maximum to maintain, with a function that compares two of its values. */
 export interface Extreme {
   readonly metric: ColumnMetric;
-  /** Returns a positive number if the left value is more extreme, and 0 if both are equal. */
+  /** Returns a positive number if `left` is more extreme than `right`, and 0 if both are equal. */
   compare(left: unknown, right: unknown): number;
 }
 
-/** Returns a plan for maintaining an aggregate in memory, or null if the result may be inexact. */
+/** Returns how to maintain an aggregate in memory, or null if the result could become inexact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateColumns,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
-  // Memory cannot determine which rows a change of a related row adds or removes.
+  // If the filter reads related rows, their changes alone do not show which rows match afterwards.
   if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
@@ -44,7 +44,7 @@ export function maintenancePlan(
   const extremes: Extreme[] = [];
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
-    // The sum of doubles depends on the order of addition.
+    // Sums of doubles depend on the order of addition, so memory could differ from the database.
     else if (kindProperties[metric.column.kind].arithmetic === "double") return null;
     else summed.add(metric.column);
   }
@@ -69,7 +69,7 @@ export function maintenancePlan(
   };
 }
 
-/** Returns true if groups with equal metrics are ordered by all keys, ascending. */
+/** Returns true if the sort order ends with all group keys, ascending and in their own order. */
 function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
   const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
   const rest = start < 0 ? [] : order.slice(start);

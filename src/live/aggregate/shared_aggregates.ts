@@ -4,19 +4,19 @@ import type { GroupMemory } from "./group_memory.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
-/** The live aggregates that streams share. All streams with the same query share one aggregate. */
+/** The live aggregates of all streams. Streams with the same query share one live aggregate. */
 export class SharedAggregates {
   readonly #context: StreamContext;
   readonly #memory: GroupMemory;
   readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Starts without aggregates. `memory` limits the groups of all aggregates together. */
+  /** Creates the registry. `memory` is shared by the groups of all its aggregates. */
   constructor(context: StreamContext, memory: GroupMemory) {
     this.#context = context;
     this.#memory = memory;
   }
 
-  /** Adds a listener to the aggregate of a query. */
+  /** Adds a listener to the aggregate of a query. Creates the aggregate if it does not exist. */
   enter(
     query: LiveQuery,
     aggregateQuery: LiveAggregateQuery,

@@ -14,19 +14,19 @@ export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
-  /** The approximate limit of the bytes of events that are sent together. */
+  /** The maximum size of the events that a group receives together, approximately, in bytes. */
   readonly maxEventBytes: number;
-  /** The log position after the batch, or null if the batch is not the last part of its step. */
+  /** The log position after the batch; null if more parts of the same step of the log follow. */
   readonly to: Position | null;
 }
 
-/** Delivers the events of a batch: renders them once for each view, and sends them to listeners. */
+/** Sends the events of a batch to the listeners. Each event is rendered once for each view. */
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
-  /** The renderers by {@link rendererKey}. Groups with the same key share the bytes of events. */
+  /** The renderers by {@link rendererKey}. Groups with equal keys have the same event texts. */
   readonly #renderers = new Map<string, EventRenderer>();
-  /** The position after the batch as a string, or null until something is sent. */
+  /** The log position after the batch as a string; null if the batch ends within a step. */
   #position: string | null = null;
 
   constructor(events: BatchEvents, options: BatchDeliveryOptions) {
@@ -34,7 +34,7 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Delivers the events. Waits only to read related rows, or if there are many subscribers. */
+  /** Delivers the events. Waits only to read related rows or if there are many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>
@@ -48,7 +48,7 @@ export class BatchDelivery {
   #addToRenderers(): void {
     const { to } = this.#options;
     for (const [group, transitions] of this.#events.transitions) {
-      // Only streams need encoded events. Other listeners receive the transitions.
+      // Only streams need the text of events. Transition listeners receive the transitions.
       if (group.liveSubscribers.size === 0) continue;
       const key = rendererKey(group);
       const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;
@@ -100,7 +100,7 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /** Sends the events that only single subscribers need, and returns these subscribers. */
+  /** Sends events to subscribers that need other events than their group, and returns them. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {
@@ -118,7 +118,7 @@ export class BatchDelivery {
     return served;
   }
 
-  /** Returns the bytes for the subscribers of a group, or null if no event concerns them. */
+  /** Returns the bytes of a group's events, or null if the group has no events. */
   #chunk(group: SubscriberGroup, transitions: GroupTransitions): GroupBytes {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";
@@ -126,7 +126,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Every stream whose client does not read would hold these bytes, which differ for each view.
+      // Each stream with a slow client keeps these bytes in memory, which no other view shares.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;
@@ -136,7 +136,7 @@ export class BatchDelivery {
   }
 }
 
-/** Returns a string. Groups with equal strings have events with equal rows and `seq`. */
+/** Returns a key. Groups with equal keys have events with the same form, rows and `seq`. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

@@ -30,15 +30,15 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** The approximate maximum size of the events of one step of the change log, in bytes. */
+  /** The maximum size of the events that a group receives together, approximately, in bytes. */
   readonly maxEventBytes: number;
-  /** Compares a decision that was made in memory with the database, in the background. */
+  /** Evaluates a row change again in the database, to check the evaluation in memory. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 
 /**
- * Dispatches one batch of changes. The `match` methods collect the groups that its changes may
- * concern. `finish` evaluates their filters and delivers the events.
+ * Dispatches one batch of changes to subscriber groups. The `match` methods collect the groups that
+ * the changes can concern. `finish` then evaluates their filters and delivers the events.
  */
 export class BatchDispatch {
   readonly #options: DispatchOptions;
@@ -46,7 +46,7 @@ export class BatchDispatch {
   readonly #fanOut: FanOut;
   readonly #events = new BatchEvents();
   readonly #deferred = new Map<TableInfo, DeferredEvaluations>();
-  /** The row changes of groups that include related rows, evaluated once for each step. */
+  /** The row changes of groups with included rows. Changes of one row are combined later. */
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
   readonly #affectedParents = new AffectedParents<IncludeGroup>(sharedIdentity);
   #relatedFilters: RelatedFilterDispatch | null = null;
@@ -61,7 +61,7 @@ export class BatchDispatch {
     this.#events.invalidate(group, reason);
   }
 
-  /** Runs work that concerns some groups. An error ends only the streams of these groups. */
+  /** Runs `work`. If it throws, only the streams of these groups end. */
   isolate(groups: Iterable<SubscriberGroup>, work: () => void): void {
     try {
       work();
@@ -70,7 +70,7 @@ export class BatchDispatch {
     }
   }
 
-  /** Handles a change of a row of the group's own table. */
+  /** Handles a changed row of the table whose rows the group shows. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): void {
     this.isolate([group], () => this.#matchRow(group, rowChange));
   }
@@ -90,7 +90,7 @@ export class BatchDispatch {
     }
   }
 
-  /** Handles a change of a related row that the group's filter reads. */
+  /** Handles a changed row that the filter of the group reads through a relation. */
   matchRelated(group: SubscriberGroup, change: Change): void {
     if (!group.hasListeners) return;
     this.isolate([group], () => {
@@ -99,13 +99,13 @@ export class BatchDispatch {
     });
   }
 
-  /** Handles a change of a related row that the groups include. */
+  /** Handles a changed row that the streams of the groups include through a relation. */
   matchIncluded(includeGroup: IncludeGroup, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(includeGroup);
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
-  /** Delivers the events. Waits only for decisions of the database and reads of related rows. */
+  /** Evaluates and delivers the events. Waits only if the database must evaluate or read rows. */
   finish(): MaybePromise<void> {
     return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
@@ -128,7 +128,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Included rows are read after a whole step of the log. After a part, clients start over. */
+  /** A stream with included rows cannot send a part of a step. Affected clients start over. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -140,7 +140,7 @@ export class BatchDispatch {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
-  /** Finds and evaluates the rows that changes of related rows affect. */
+  /** Finds the rows that changed related rows affect, and evaluates these rows. */
   #followRelations(): MaybePromise<void> {
     if (this.#affectedParents.isEmpty && this.#relatedFilters === null) return;
     return chain(this.#followIncludes(), () => this.#followFilters());
@@ -218,7 +218,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // These clients must reconnect, because the events of all other streams would wait for them.
+    // The streams of these groups end with an error. All other streams would have to wait for them.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 
@@ -241,12 +241,12 @@ export class BatchDispatch {
   }
 }
 
-/** The maximum number of concurrent statements in a database with separate readers. */
+/** The number of statements that evaluate filters at the same time, if the database can do this. */
 const maxConcurrentParts = 2;
-/** The maximum of estimated evaluation steps of a batch. The database needs a few seconds. */
+/** Limit of the estimated evaluation steps for one batch: a few seconds of work in the database. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/** Selects parts up to the limit of steps, cheapest first. Each part also has a timeout. */
+/** Selects statements within `maxSteps`, the cheapest first. Each statement also has a timeout. */
 function withinSteps(parts: readonly DeferredStatement[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];
@@ -265,7 +265,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Decides if a row matches after a change. Most changes affect no column of the filter. */
+/** Returns true if a row matches after a change. Most changes concern no column of the filter. */
 function passesAfter(
   { decide, columnsRead }: SubscriberGroup,
   { before, after, changed }: RowChange,

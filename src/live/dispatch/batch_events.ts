@@ -4,12 +4,12 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The events of a batch for one group, as transitions in order. An item is null while its index is
- * reserved for a later event, or if that event does not follow.
+ * The events of a batch for one group, as transitions in order. An item is null while the database
+ * has not evaluated the row change at this index, and remains null if there is no event.
  */
 export type GroupTransitions = readonly (Transition | null)[];
 
-/** Collects the events of one batch for each group: transitions, an invalidation, or an error. */
+/** Collects the events of one batch for each group: transitions, or an invalidation. */
 export class BatchEvents {
   readonly #transitions = new Map<SubscriberGroup, (Transition | null)[]>();
   readonly #invalidations = new Map<SubscriberGroup, InvalidationReason>();
@@ -19,12 +19,12 @@ export class BatchEvents {
     return this.#transitions;
   }
 
-  /** The events of single subscribers that differ from those of their groups. */
+  /** The events for subscribers that need other events than the rest of their group. */
   get individual(): Iterable<readonly [SubscriberGroup, GroupEvents["individual"]]> {
     return this.#individual ?? [];
   }
 
-  /** Adds a transition, or reserves an index for a later transition. Returns the index. */
+  /** Appends a transition; null reserves an index for {@link fill}. Returns the index. */
   append(group: SubscriberGroup, transition: Transition | null): number {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) return transitions.push(transition) - 1;
@@ -43,12 +43,12 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** Sends the group an invalidation instead of transitions. The first call sets the reason. */
+  /** Lets the group start over instead of sending its transitions. The first reason counts. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
 
-  /** Ends the listeners of the groups immediately with an error. */
+  /** Ends all streams and aggregates of the groups with an error. */
   fail(groups: readonly SubscriberGroup[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#transitions.delete(group);
@@ -56,7 +56,7 @@ export class BatchEvents {
     }
   }
 
-  /** Sends the recorded invalidations, and drops the transitions of their groups. */
+  /** Sends the collected invalidations. Drops the transitions of these groups. */
   sendInvalidations(): void {
     for (const [group, reason] of this.#invalidations) {
       this.#transitions.delete(group);

@@ -17,14 +17,14 @@ import { SubscriberGroup } from "./subscriber_group.ts";
 interface TableGroups {
   /** The groups whose streams show rows of the table. */
   readonly own: Set<SubscriberGroup>;
-  /** The groups of `own`, indexed by values of a row. */
+  /** The groups of `own`, indexed by the column values that their filters require. */
   readonly index: EqualityIndex<SubscriberGroup>;
   /** The groups whose filters read rows of the table as related rows. */
   readonly dependent: Set<SubscriberGroup>;
   readonly includeGroups: Set<IncludeGroup>;
 }
 
-/** Passes every change of the feed only to the subscriber groups that the change concerns. */
+/** Passes each change from the feed to the subscriber groups that the change can concern. */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();
@@ -36,7 +36,7 @@ export class ChangeDispatcher {
     this.#options = options;
   }
 
-  /** Adds a subscriber or listener to the group of a live query, and returns the group. */
+  /** Adds a member to the subscriber group of a live query, and returns the group. */
   enter(query: LiveQuery): SubscriberGroup {
     const key = liveQueryKey(query);
     const group = this.#groups.get(key) ?? this.#open(key, query);
@@ -44,7 +44,7 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** Removes a member of a group. When the last member is removed, the group is closed. */
+  /** Removes a member from a group. When its last member leaves, the group is deleted. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
@@ -59,17 +59,17 @@ export class ChangeDispatcher {
     for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** True if a step of the log has reached some subscribers and not yet all. */
+  /** True while only some subscribers have received the events of the current step of the log. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }
 
-  /** Makes all subscribers start over. */
+  /** Makes all subscribers discard their rows and read them again. */
   invalidateAll(reason: InvalidationReason): void {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** Compiles all filters again after a wrong decision in memory about rows of a table. */
+  /** Compiles all filters again after an in-memory evaluation of rows of a table was wrong. */
   recompile(table: TableInfo): void {
     const { matcher } = this.#options;
     for (const group of this.#groups.values()) {
@@ -86,7 +86,7 @@ export class ChangeDispatcher {
     }
   }
 
-  /** Delivers a batch. Returns a promise only if the database decides or related rows are read. */
+  /** Delivers a batch. Waits only for the database, or for slow sending to many subscribers. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {
@@ -129,7 +129,7 @@ export class ChangeDispatcher {
     return includeGroup;
   }
 
-  /** Leaves the include group. Returns the tables whose rows no member includes any more. */
+  /** Leaves the include group. Returns the tables that it no longer includes. */
   #leaveIncludeGroup(group: SubscriberGroup): readonly TableInfo[] {
     const includeGroup = this.#includeGroups.get(group.viewKey);
     if (group.includeGroup === null || includeGroup === undefined) return [];
@@ -176,7 +176,7 @@ function match(
     for (const group of own) dispatch.invalidate(group, reason);
     return;
   }
-  // An error of an evaluation concerns only its group. An error of the index concerns the table.
+  // A failing filter ends only its group's streams. An error here ends all streams of the table.
   dispatch.isolate(own, () => {
     for (const rowChange of rowChangesOf(change)) {
       index.visit(rowChange, (group) => {

@@ -12,7 +12,7 @@ interface DeferredEvaluation {
   readonly place: number;
 }
 
-/** A deferred evaluation with the database's result. The kind is null if there is no event. */
+/** A deferred evaluation and its result in the database. `kind` is null if there is no event. */
 export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
@@ -22,7 +22,7 @@ export interface DeferredStatement {
   readonly steps: number;
 }
 
-/** The row changes of a batch in one table that only the database can evaluate. */
+/** Collects row changes of one table for which only the database can evaluate the filters. */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];
@@ -31,7 +31,7 @@ export class DeferredEvaluations {
     this.#table = table;
   }
 
-  /** The groups that wait for a result. */
+  /** The groups whose row changes wait for evaluation. */
   get groups(): readonly SubscriberGroup[] {
     return this.#deferred.map(({ group }) => group);
   }
@@ -41,8 +41,8 @@ export class DeferredEvaluations {
   }
 
   /**
-   * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
-   * Expensive evaluations have separate parts, so that the failure of one affects no other.
+   * Splits the evaluations into statements. Cheap evaluations share a statement. Each expensive
+   * evaluation has its own statement, so that its failure affects no other group.
    */
   parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
@@ -63,7 +63,7 @@ export class DeferredEvaluations {
     return parts;
   }
 
-  /** Evaluates all filters for all row images in one statement. */
+  /** Evaluates all filters for all row images (rows before or after a change) in one statement. */
   async evaluateInDatabase(matcher: Matcher): Promise<readonly EvaluatedTransition[]> {
     const images = new Map<RowImage, number>();
     const groups = new Map<SubscriberGroup, number>();
@@ -93,7 +93,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** The estimated evaluation steps that a database performs in about one second. */
+/** The estimated evaluation steps that a database can perform in about one second. */
 export const maxStepsOfPart = 500_000_000;
-/** The estimated steps of a statement without any evaluation. */
+/** The estimated cost of a statement without evaluations, as a number of steps. */
 const stepsOfStatement = 1_000_000;

@@ -5,17 +5,17 @@ import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
- * Renders the transitions of one batch as bytes for one view. Each transition is rendered once,
- * because groups with different filters send a row in the same form.
+ * Renders the transitions of one batch as text for one view. Each transition is rendered once,
+ * because groups with different filters send the row in the same form.
  */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Errors of rows that cannot be shown. Such an error ends only the groups with that row. */
+  /** The error of each row that cannot be shown. It ends only the streams with that row. */
   readonly #errors = new Map<Row, unknown>();
-  /** True if there were too many rows to present together. */
+  /** True if too many related rows had to be read, so that some rows are not presented. */
   isIncomplete = false;
   readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
@@ -23,7 +23,7 @@ export class EventRenderer {
     removed: new Map(),
   };
 
-  /** Renders rows of a table by a view. All events have this `seq` if it is not null. */
+  /** Renders rows of the query's table. A `seq` that is not null is the `seq` of all events. */
   constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
     this.#interest = query;
     this.#seq = seq;
@@ -33,7 +33,7 @@ export class EventRenderer {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Presents all added rows together. The reads are queued under `identity`. */
+  /** Converts all added rows to shown rows. The reads count against the limits of `identity`. */
   prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;
@@ -49,7 +49,7 @@ export class EventRenderer {
     });
   }
 
-  /** Presents the rows one by one after an error, except for views that read related rows. */
+  /** Converts each row separately after an error, so that only the faulty row fails. */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {
@@ -62,7 +62,7 @@ export class EventRenderer {
     return Promise.all(waiting).then(() => {});
   }
 
-  /** Returns the text of an event whose row was prepared. */
+  /** Returns the text of an event. {@link prepare} must have converted the row. */
   text({ kind, rowChange }: Transition): string {
     const texts = this.#texts[kind];
     const known = texts.get(rowChange);

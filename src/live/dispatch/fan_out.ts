@@ -4,34 +4,33 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The bytes of a group's events; null if there are none. */
+/** The bytes of a group's events; null if the group has no events. */
 export type GroupBytes = Uint8Array | "too-large" | null;
 
 export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
-/** The bytes for each group, and the subscribers to skip. */
 export interface Delivery {
   readonly chunkFor: BytesForGroup;
-  /** The subscribers that have received other bytes for the same step. */
+  /** The subscribers that have already received their own events of the same step. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
 /**
- * Sends the bytes of one step to all subscribers: to a few of them immediately, to many in slices.
- * Each write to a socket is synchronous. Thousands of consecutive writes would delay the response
- * to the writer and all other requests.
+ * Sends the bytes of one step to all subscribers. Few subscribers receive the bytes immediately,
+ * many receive them in slices. Each write to a socket is synchronous, so thousands of consecutive
+ * writes would delay the response to the writer and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
 
-  /** True if a step of the log has reached some subscribers and not yet all. */
+  /** True while only some subscribers have received the events of the current step of the log. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }
 
   /**
-   * Delivers to the live subscribers of groups, and creates chunks on demand. Returns a promise
-   * only for many subscribers. The next step must not start before the promise resolves.
+   * Sends each group's bytes to its live subscribers. Returns a promise only if there are many
+   * subscribers. The next step must not start before the promise resolves.
    */
   deliver(
     groups: readonly SubscriberGroup[],
@@ -57,7 +56,8 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice also waits, so that the response to the writer is sent first.
+      // The first slice also waits, so that the client whose write caused the events is served
+      // first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);
@@ -86,5 +86,5 @@ function deliver(
   else subscriber.deliver(chunk, to);
 }
 
-/** The number of subscribers in a slice. Writing to their sockets takes 2–3 ms in all. */
+/** The number of subscribers in a slice. Writing to all their sockets takes 2–3 ms. */
 const maxAtOnce = 100;

@@ -5,13 +5,13 @@ import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * The rows that the live subscribers of a group hold, for a filter that reads related rows. All
- * hold the same rows, except for rows that a subscriber read ahead when it joined.
+ * Tracks the rows that the clients of a group hold, for a filter that reads related rows. All
+ * clients hold the same rows, except for rows that a stream read ahead of the group when it joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
-  /** The differences of single subscribers by row id; null if a difference is unknown. */
+  /** For each subscriber, its differences: true for a held row id, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   constructor(log: Pick<ChangeLog, "includes">) {
@@ -19,7 +19,7 @@ export class GroupHeldRows {
     this.#held = HeldRows.unknown(log);
   }
 
-  /** The rows that all subscribers hold, except for the differences of single subscribers. */
+  /** The rows that all clients of the group hold, except for the differences of some. */
   get held(): HeldRows {
     return this.#held;
   }
@@ -34,15 +34,15 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns the rows that it holds, or null if these are uncertain. */
+  /** Removes a subscriber. Returns what is still known of its client's rows, or null. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
-    // Without subscribers, the held rows are not kept current.
+    // While there are no subscribers, changes do not update the held rows.
     if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
     return rest;
   }
 
-  /** Returns the events of some rows. Afterwards all subscribers hold the same of these rows. */
+  /** Returns the events for evaluated rows, which no subscriber holds differently afterwards. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();
@@ -52,7 +52,7 @@ export class GroupHeldRows {
         const { id, was } = evaluation;
         const isHeld = exceptions.get(id);
         exceptions.delete(id);
-        // If it is unknown whether the subscriber holds the row, every event would be a guess.
+        // It is unknown if the client holds the row, so the right event is unknown, too.
         return isHeld === null ? null : transitionsOf(evaluation, isHeld ?? was);
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));

@@ -2,31 +2,31 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** A listener of a group of subscribers: receives invalidations and errors. */
+/** A member of a subscriber group, which receives invalidations and errors. */
 export interface GroupListener {
-  /** Called when the listener must read the rows again, because its state is outdated. */
+  /** Called when the member must read its rows again, because it may have missed changes. */
   invalidate(reason: InvalidationReason): void;
-  /** Called when the listener receives nothing more because of an internal error. */
+  /** Called when an internal error ends the member. */
   fail(error: unknown): void;
 }
 
-/** A live stream that has sent all published changes, and receives rendered events of its group. */
+/** A live stream that has caught up with the feed, and now receives the events of its group. */
 export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that streams share. `to` is null if more parts of the same step follow. */
+  /** Receives bytes that several streams share. `to` is null if more parts of the step follow. */
   deliver(bytes: Uint8Array, to: Position | null): void;
-  /** Called if the events of a step are too large. The stream then reads the changes separately. */
+  /** Called if a step's events are too large to share. The stream then reads the changes itself. */
   lag(): void;
 }
 
-/** A listener that receives the group's transitions and computes an aggregate from them. */
+/** A member that receives transitions instead of event bytes: a live aggregate. */
 export interface TransitionListener extends GroupListener {
-  /** Takes the transitions of rows in order. A step may come in parts. Never throws. */
+  /** Receives row transitions in order. A large step arrives in several calls. Never throws. */
   receive(transitions: readonly Transition[]): void;
 }
 
-/** The events of a group: events for all live subscribers, and events for single subscribers. */
+/** The events of a subscriber group: for all its live subscribers, and for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Events for subscribers that held other rows. Null means that the subscriber starts over. */
+  /** The events of subscribers that held other rows than the group; null if one must start over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -2,11 +2,11 @@ import type { StreamContext } from "../stream_context.ts";
 import { commentText, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Returns the heartbeat of each group: its resume token at the feed's position, created once. */
+/** Returns a function that creates a group's heartbeat with a resume token, once for each group. */
 export function heartbeatTrailers(
   { log, feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
-  // During the delivery of a step, only some streams have reached the position of the feed.
+  // During a delivery, some streams have not received all events up to the feed's position.
   if (dispatcher.isDelivering) return comment;
   const position = log.print(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();
@@ -18,7 +18,7 @@ export function heartbeatTrailers(
   };
 }
 
-/** Returns a heartbeat without a token. The client keeps its last token. */
+/** Returns a heartbeat without a resume token, so the client keeps its last token. */
 function comment(): Uint8Array {
   return toBytes(commentText);
 }

@@ -7,8 +7,8 @@ import type { Matcher } from "../match/matcher.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The subscriber groups that include the same related rows by the same rights. A change of such a
- * row concerns the same parents in all of these groups, whatever their filters are.
+ * The subscriber groups that include the same related rows with the same rights. A changed related
+ * row affects the same parent rows in all these groups, whatever the groups' filters are.
  */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
@@ -28,17 +28,17 @@ export class IncludeGroup implements AffectedGroup {
     return this.#groups;
   }
 
-  /** The groups, indexed by values of a row. */
+  /** The groups, indexed by the column values that their filters require. */
   get index(): Pick<EqualityIndex<SubscriberGroup>, "visit"> {
     return this.#index;
   }
 
-  /** The paths from the included rows to the rows that include them. */
+  /** The relations from the included rows back to the rows that include them. */
   get includePaths(): readonly IncludePath[] {
     return this.#includePaths;
   }
 
-  /** True if any group has live subscribers. Other subscribers read changes separately. */
+  /** True if any group has live subscribers. Streams that are not live read changes themselves. */
   get hasLiveSubscribers(): boolean {
     for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
     return false;
@@ -54,7 +54,7 @@ export class IncludeGroup implements AffectedGroup {
     this.#index.remove(group);
   }
 
-  /** Compiles the filters again, because memory decides fewer comparisons than before. */
+  /** Compiles the filters again, because fewer operators are now evaluated in memory. */
   recompile(): void {
     this.#includePaths = includePathsOfView(this.query.view.shown, this.#matcher);
     for (const group of this.#groups) {

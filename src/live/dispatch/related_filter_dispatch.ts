@@ -9,12 +9,11 @@ import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change
 import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Runs work that concerns one group. An error ends only the streams of that group. */
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
 /**
- * Dispatches a batch to groups whose filters read related rows. For the changed rows, and for the
- * parents of changed related rows, only the database can decide whether they match.
+ * Dispatches a batch to groups whose filters read related rows. Only the database can evaluate such
+ * a filter, for changed rows and for the parents of changed related rows.
  */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
@@ -34,27 +33,27 @@ export class RelatedFilterDispatch {
     this.#isolate = isolate;
   }
 
-  /** All groups with rows to evaluate. */
+  /** All groups with rows that must be evaluated. */
   get groups(): readonly SubscriberGroup[] {
     return [...new Set([...this.#rowChanges.keys(), ...this.#affectedParents.groups])];
   }
 
-  /** Handles a change of a row of the group. Returns false if its subscribers must start over. */
+  /** Handles a changed row of the group's table. Returns false if the clients must start over. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): boolean {
     const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
-    // Events are created once for a whole step.
+    // Events are created only for a complete step of the log.
     if (this.#batch.to === null || group.liveSubscribers.size === 0) return false;
     this.#add(group, rowChange);
     return true;
   }
 
-  /** Handles a change of a related row. Returns false if the subscribers must start over. */
+  /** Handles a changed related row. Returns false if the group's subscribers must start over. */
   matchRelated(group: SubscriberGroup, change: Change): boolean {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Unchanged rows may match now. Only a record of the held rows shows which rows matched before.
+    // Unchanged rows can match now. The record of held rows shows which rows matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;
@@ -70,7 +69,7 @@ export class RelatedFilterDispatch {
         const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const group of groups) {
           this.#isolate(group, () => {
-            // A row that cannot match is not read. A filter that throws affects only its group.
+            // A row that surely does not match is not read. An error ends only the group's streams.
             if (group.decide({ row }) !== false) this.#add(group, rowChange);
           });
         }

@@ -3,7 +3,7 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { safeValue } from "../../schema/safe_numbers.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-/** The type of a server-sent event, which determines the action of the client. */
+/** The type of a server-sent event. The client acts by this type. */
 export type EventType =
   | "existing"
   | "added"
@@ -34,13 +34,13 @@ export type InvalidationReason =
  * There is no `id` line, because resume tokens follow only complete steps, in a separate block.
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // JSON text contains no line breaks, because strings escape them and nothing is indented. The
-  // type is inserted into the text, because no data is empty and copying the object takes
-  // measurable time.
+  // The result of `writeJson` has no line breaks, because strings escape them and nothing is
+  // indented. The type is inserted as text, because copying the object into a larger one takes
+  // measurable time. `data` is never empty.
   return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
 }
 
-/** Returns the `id` of a row in an event: its key, as a list if the key has several columns. */
+/** Returns a row's `id` in an event: its primary key, as a list if it has several columns. */
 export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | "view">): unknown {
   const shown = view.safeNumbers
     ? table.primaryKey.map((column, index) => safeValue(key[index], column))
@@ -48,12 +48,12 @@ export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | 
   return shown.length === 1 ? shown[0] : shown;
 }
 
-/** Returns a block that dispatches no event and sets the client's `Last-Event-ID`. */
+/** Returns a block that sets the client's `Last-Event-ID` and dispatches no event. */
 export function resumeTokenText(token: string): string {
   return `id: ${token}\n\n`;
 }
 
-/** Returns the event that makes the client discard its rows and its `Last-Event-ID`. */
+/** Returns the event that makes the client discard its rows, and clears its `Last-Event-ID`. */
 export function invalidateText(reason: InvalidationReason): string {
   return `${eventText("invalidate", { reason })}id:\n\n`;
 }

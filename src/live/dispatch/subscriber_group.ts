@@ -8,27 +8,27 @@ import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** The group of all subscribers of one live query, which share its computations. */
+/** All members with the same live query. They share the evaluation of changes and the events. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** A key that is equal for groups that send rows in the same form. */
+  /** A key that is equal for groups that send rows in the same form, whatever their filters are. */
   readonly viewKey: string;
-  /** The digest of the live query, from which the seals of resume tokens are computed. */
+  /** The digest of the live query. Resume tokens are bound to it. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** The object that groups with the same included rows share, or null without included rows. */
+  /** The include group, or null if the streams of this group include no related rows. */
   readonly includeGroup: AffectedGroup | null;
-  /** The rows that the live subscribers hold, or null if the filter reads no related rows. */
+  /** The rows that the subscribers' clients hold, or null if the filter reads no related rows. */
   readonly heldRows: GroupHeldRows | null;
-  /** The paths from the related rows that the filter reads back to the group's rows. */
+  /** The relations from the related rows that the filter reads back to the group's own rows. */
   includePaths: readonly IncludePath[];
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
-  /** The columns that the filter reads. */
+  /** The group table's columns that the filter reads. */
   readonly columnsRead: ColumnMask;
-  /** Decides in memory whether a row matches the filter. */
+  /** Evaluates the filter for a row in memory; returns null if only the database can do so. */
   decide: InMemoryMatcher;
-  /** Number of subscribers, live or not, and of transition listeners. */
+  /** Number of members: live subscribers, subscribers that catch up, and transition listeners. */
   size = 0;
 
   constructor(
@@ -49,17 +49,17 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that are live. All other subscribers catch up separately. */
+  /** The subscribers that have caught up with the feed. Others read the changes themselves. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
 
-  /** True if events are sent once for each step, because they depend on more than one change. */
+  /** True if events are created once for each log step, because they combine several changes. */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }
 
-  /** Adds a live subscriber. `held` are the rows that it holds, or null if they are not tracked. */
+  /** Adds a live subscriber. `held` are its client's rows, or null if they are not tracked. */
   join(subscriber: LiveSubscriber, held: HeldRows | null): void {
     if (this.heldRows !== null && held !== null) {
       this.heldRows.join(subscriber, held, this.#liveSubscribers);
@@ -67,13 +67,13 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes a live subscriber. Returns what is still known of the rows that it holds. */
+  /** Removes a live subscriber. Returns what is still known of its client's rows, or null. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
   }
 
-  /** True if any listener receives events. */
+  /** True if the group has live subscribers or transition listeners. */
   get hasListeners(): boolean {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }
@@ -82,7 +82,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return [...this.#liveSubscribers, ...this.transitionListeners];
   }
 
-  /** Makes all live subscribers and listeners read the rows again. */
+  /** Makes all live subscribers and transition listeners read their rows again. */
   invalidate(reason: InvalidationReason): void {
     for (const listener of this.listeners()) listener.invalidate(reason);
   }

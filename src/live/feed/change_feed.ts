@@ -6,10 +6,10 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
-/** A batch of the change feed: the changes of one step of the log, or a part of a large step. */
+/** A batch of the change feed: the changes of one step (one read of the log), or a part of them. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The log position after the batch, or null if the batch is not the last part of its step. */
+  /** The log position after the batch; null if more parts of the same step follow. */
   readonly to: Position | null;
 }
 
@@ -17,31 +17,31 @@ export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
   readonly ringLimits: RingBufferLimits;
-  /** Takes each batch in order. Afterwards the position of the feed advances. */
+  /** Publishes one batch after another. The feed's position advances when the promise resolves. */
   publish(batch: ChangeBatch): MaybePromise<void>;
-  /** Called when changes were purged before the feed read them. */
+  /** Called when changes were purged before the feed could read them. */
   onHistoryLost(): void;
   /** Called when the database was replaced and cannot be used in this process any more. */
   onReplaced(): void;
 }
 
 /**
- * The feed of changes: the only reader of a change log in this process, and the only publisher of
- * its changes. A hint wakes the feed, which then reads until there are no more changes.
+ * The only reader of a change log in this process, and the only publisher of its changes. A hint (a
+ * notice that there may be new changes) wakes the feed, which then reads all new changes.
  */
 export class ChangeFeed {
-  /** The latest steps of the log, in memory. */
+  /** The latest steps of the log, kept in memory. */
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current exclusive work of the feed is done. Null if there is none. */
+  /** Resolves when the current publication, or other work that excludes it, ends. */
   #busy: Promise<void> | null = null;
   published = 0;
   #isReading = false;
   #isWanted = false;
   #isClosed = false;
   #failures = 0;
-  /** The error that prevents all reads until the process is restarted or the file is restored. */
+  /** Set after the database was replaced, until a read succeeds again. */
   #replaced: DatabaseError | null = null;
   #cancelRetry: (() => void) | null = null;
 
@@ -51,36 +51,36 @@ export class ChangeFeed {
     this.#stopHints = options.log.onHint(() => this.wake());
   }
 
-  /** Starts at the current end of the log. */
+  /** Starts a feed that publishes the changes after the current end of the log. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
-    // Changes may have been committed before the feed received hints.
+    // Changes may have been committed after the end was read and before hints arrived.
     feed.wake();
     return feed;
   }
 
-  /** Position up to which all changes were published. */
+  /** Position up to which all changes have been published. */
   get position(): Position {
     return this.ringBuffer.end;
   }
 
-  /** Throws if the database is not the one that was opened. */
+  /** Throws if the database was replaced by another one. */
   requirePresent(): void {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** True if the feed has read all changes that it has been notified of. */
+  /** True if the feed is not reading, so that it has published all changes of which it knows. */
   get isIdle(): boolean {
     return !this.#isReading;
   }
 
-  /** Starts a read, because there may be new changes. Never rejects and never waits. */
+  /** Makes the feed read soon, because there may be new changes. Never throws and never waits. */
   wake(): void {
     this.#isWanted = true;
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Publishes all changes up to a position. Returns false if the feed never reaches it. */
+  /** Publishes changes up to a position. Returns false if the feed cannot reach the position. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;
@@ -91,15 +91,15 @@ export class ChangeFeed {
   }
 
   /**
-   * Starts a read if the log ends before a published position, which shows that the database was
-   * restored. Otherwise a reader would repeat the same read until the next check of the feed.
+   * Makes the feed read if the log ends before a published position, so that it detects that the
+   * database was restored. Otherwise a reader would repeat its read until the feed's next check.
    */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || this.#options.log.includes(end, published)) return;
     await this.#exclusively(() => this.#publishNext());
   }
 
-  /** Runs `work` while the feed publishes nothing, so that the position does not change. */
+  /** Runs `work` while the feed publishes nothing, so that its position does not change. */
   whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
     return this.#exclusively(work);
   }
@@ -115,7 +115,7 @@ export class ChangeFeed {
     try {
       while (this.#isWanted && !this.#isClosed) {
         this.#isWanted = false;
-        // A hint during the read may concern changes after the last step.
+        // A hint that arrives during this loop can concern changes after the last read.
         while (
           await this.#exclusively(() => this.#publishNext())
         ) { /* until there are no new changes */ }
@@ -129,7 +129,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Publishes one complete step. Returns true if the step had changes. */
+  /** Publishes the next complete step of the log. Returns true if the step contained changes. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;
@@ -150,7 +150,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // A step that is too large for memory remains only in the log, as do all steps before it.
+      // The ring buffer never contains a step that is too large for it, nor the steps before.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
@@ -193,5 +193,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** The maximum number of reads until a position is reached. Usually one read is enough. */
+/** Maximum number of log steps to read in order to reach a position. Usually one is enough. */
 const maxTries = 5;

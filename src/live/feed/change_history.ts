@@ -5,64 +5,64 @@ import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
-/** The position in the history of changes of a stream that is not live. */
+/** The place up to which a stream that is not live has read the history of changes. */
 export interface HistoryCursor {
-  /** Position up to which all changes were read. */
+  /** Log position up to which all changes have been read. */
   readonly position: Position;
-  /** Place within a step, in the ring buffer or in the log; null between steps. */
+  /** Place inside a step, in the ring buffer or in the log; null at the end of a step. */
   readonly within: PositionInRing | ChangeLogStep | null;
 }
 
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The log position at this place, or null if there is no position within the step. */
+  /** The log position of this place; null if positions cannot express a place inside the step. */
   readonly position: Position | null;
 }
 
-/** The next part of the history of changes after a cursor. */
+/** The next part of the history of changes, as read from a cursor. */
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
-  /** True if there are currently no more changes. */
+  /** True if the history currently contains no later changes. */
   readonly isEnd: boolean;
-  /** True if the window restarts a step of which a part was read before. */
+  /** True if the window starts a step again although a part of that step was read before. */
   readonly isRepeated: boolean;
 }
 
-/** Approximate limits of one read of the history, which reads at least one change. */
+/** Approximate limits of one read of the history. Each read returns at least one change, if any. */
 export interface WindowLimits {
   readonly changes: number;
-  /** The limit of the row images, in bytes. */
+  /** Limit of the total size of the row images (rows before and after changes), in bytes. */
   readonly bytes: number;
 }
 
-/** Limits that allow a window of all changes in memory. */
+/** For a read of all later changes that are in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
-/** Returns the cursor at a position, which is always the end of a step of the log. */
+/** Returns the cursor at a log position that is the end of a step. */
 export function historyCursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
-/** The history of changes after a position, read from memory if possible, else from the log. */
+/** Reads the changes after a position, from the ring buffer if possible, else from the log. */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
   readonly #semaphore = new Semaphore(maxReadsAtOnce);
 
-  /** The log and the buffer belong to the feed. */
+  /** Reads a log and the ring buffer of the feed that publishes it. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
     this.#ringBuffer = ringBuffer;
   }
 
-  /** Returns the changes after a cursor, or null if they are purged or together too large. */
+  /** Returns the changes after a cursor, or null if they were purged or are too large to send. */
   read(cursor: HistoryCursor, max: WindowLimits): MaybePromise<HistoryWindow | null> {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** Returns changes from memory only, or null if memory no longer contains them. */
+  /** Returns changes from the ring buffer, or null if the buffer no longer contains them. */
   readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
@@ -75,7 +75,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The entry was dropped while its step was being read. The log then restarts the step.
+      // The buffer has dropped a step that was read in part. The log reads that step again.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -109,7 +109,7 @@ export class ChangeHistory {
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    // The semaphore limits memory: a step has up to 16 MiB, and many streams may lag.
+    // Limits memory: a step can have 16 MiB, and many streams can read the log together.
     const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;
@@ -125,19 +125,19 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // Without a position in the step, the whole step would stay in memory for a slow client.
+      // Without a position inside the step, its rest would stay in memory for a slow client.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : historyCursorAt(to),
-      // After a read with the maximum number of changes, more changes might remain.
+      // If the log returned its maximum number of changes, there may be more.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };
   }
 
-  /** Returns the later position. A reader that received a page may be ahead of the ring buffer. */
+  /** Returns the later position. A stream that has read a page can be ahead of the ring buffer. */
   #later(next: Position, reached: Position): Position {
     return this.#log.includes(next, reached) ? next : reached;
   }
@@ -145,10 +145,10 @@ export class ChangeHistory {
 
 const maxReadsAtOnce = 2;
 
-/** The limit of the bytes of a step that cannot be sent in parts, as a number of windows. */
+/** Maximum size of a step that has no log positions inside, as a multiple of the window's size. */
 const maxWindows = 4;
 
-/** Returns how many of the changes fit into this many bytes; at least one. */
+/** Returns how many of the changes, at least one, have at most this many bytes in total. */
 function fittingIn(maxBytes: number, changes: readonly Change[]): number {
   let bytes = 0;
   for (const [index, { sizeBytes }] of changes.entries()) {

@@ -1,7 +1,7 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 
-/** An entry of the ring buffer: one whole step of the log. */
+/** An entry of the ring buffer: one complete step of the log. */
 export interface RingBufferEntry {
   readonly changes: readonly Change[];
   readonly to: Position;
@@ -9,16 +9,16 @@ export interface RingBufferEntry {
 
 export interface RingBufferLimits {
   readonly changes: number;
-  /** The limit of the row images, in bytes. */
+  /** Limit of the total size of the row images (rows before and after changes), in bytes. */
   readonly bytes: number;
 }
 
-/** A ring buffer of the last steps of the log. Streams that lag only a little need no query. */
+/** The last steps of the log in memory. A stream that lags only a little needs no query. */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;
   #entries: RingBufferEntry[] = [];
-  /** Number of the first entry. Numbers only increase. */
+  /** The number of the first entry in the buffer. Entries are numbered in order, without reuse. */
   #first = 0;
   #changes = 0;
   #bytes = 0;
@@ -32,17 +32,17 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** The position after the last step. */
+  /** The log position after the last step. */
   get end(): Position {
     return this.#end;
   }
 
-  /** The number of the next entry. */
+  /** The number that the next entry will have. */
   get next(): number {
     return this.#first + this.#entries.length;
   }
 
-  /** Drops all entries and continues after `start`. */
+  /** Drops all entries. The next entry will contain the changes after `start`. */
   restart(start: Position): void {
     this.#first = this.next;
     this.#entries = [];
@@ -52,7 +52,7 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** Adds a step. A step without changes only advances the end. */
+  /** Adds a step. A step without changes only moves the end of the buffer. */
   push(entry: RingBufferEntry): void {
     this.#end = entry.to;
     if (entry.changes.length === 0) return;
@@ -62,12 +62,12 @@ export class RingBuffer {
     this.#dropOldest();
   }
 
-  /** Returns the entry with a number. Undefined if it was dropped or does not exist yet. */
+  /** Returns the entry with this number; undefined if it was dropped or does not exist yet. */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }
 
-  /** Returns the number of the first entry after a position, or null if that entry was dropped. */
+  /** Returns the number of the first entry after a position; null if such entries were dropped. */
   find(position: Position): number | null {
     if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;

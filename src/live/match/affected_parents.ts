@@ -7,40 +7,40 @@ import { type IncludePath, linkKeysOf } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 import { addLinkKey, type ParentRows, type ParentSearch, searchParents } from "./search_parents.ts";
 
-/** A group of subscribers with parents that changes of related rows may affect. */
+/** A group of subscribers whose rows can be affected by changed related rows. */
 export interface AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
 }
 
-/** The current state of a parent row that a change of its related rows affects. */
+/** A parent row in its current state. A changed related row affects it. */
 export interface AffectedParent<G> {
   readonly row: Row;
-  /** The groups for which the row is affected. */
+  /** The groups that must evaluate or send the row again. */
   readonly groups: ReadonlySet<G>;
 }
 
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
-  /** The groups whose affected parents are too many, or too large, to be evaluated together. */
+  /** The groups with too many affected parents, or too large ones, to evaluate together. */
   readonly overflowing: ReadonlySet<G>;
 }
 
 /**
- * Finds the parents that changes of related rows affect: rows that include them, or whose filter
- * reads them. Groups with the same include paths share one statement for each step, whatever the
- * number of changes and subscribers.
+ * Finds the parent rows that changed related rows affect: rows that include them, or whose filter
+ * reads them. Groups with the same include paths share one statement for each log step, whatever
+ * the number of changes and subscribers.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
 
-  /** Starts empty. The reads are queued under an identity. */
+  /** Creates an empty search. Its reads count against the limits of `identity`. */
   constructor(identity: string) {
     this.#identity = identity;
   }
 
-  /** True if no change can affect any parent. */
+  /** True if no added change can affect a parent row. */
   get isEmpty(): boolean {
     return this.#searches.size === 0;
   }
@@ -51,7 +51,7 @@ export class AffectedParents<G extends AffectedGroup> {
     return groups;
   }
 
-  /** Adds the parents of a changed row to the search. */
+  /** Searches also for the parents of the row of `change`. */
   add(change: Change, group: G): void {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;
@@ -62,10 +62,10 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that `changes` affect, which are all changes up to `position`. Parents that
-   * have changed themselves are excluded, because their own events also show the included rows. If
-   * it is unknown which parents changed before they were read, all groups overflow. Otherwise a row
-   * that began to match in between would be sent as changed to clients that do not hold it.
+   * Finds the parents that `changes`, all changes up to `position`, affect. Parents that have
+   * changed themselves are excluded, because their own events also show the included rows. If it is
+   * unknown which parents changed before they were read, all groups overflow. Otherwise a row that
+   * began to match in between would be sent as changed to clients that do not hold it.
    */
   async find(
     log: ChangeLog,
@@ -73,7 +73,7 @@ export class AffectedParents<G extends AffectedGroup> {
     position: Position,
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // The parents may have been read later than the changes.
+    // The reads of the parents may have seen changes after `position`.
     if (hasReadUpTo(position, parentRows, log)) {
       return this.#gather(parentRows, new ChangedRows(changes));
     }
@@ -84,13 +84,13 @@ export class AffectedParents<G extends AffectedGroup> {
 
   /**
    * Finds all affected parents, including parents that have changed themselves, and rows that were
-   * parents at `position` and have changed since. A client still holds such rows, and no later
-   * change would find them by the current related rows.
+   * parents at `position` and have changed since. A client still holds such former parents, and no
+   * later search by current related rows would find them.
    */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, new ChangedRows([]));
-    // If there is no row, the position of a read may be older than the read.
+    // If a read returned no row, its position may precede the time of the read.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows, log)) return found;
     const next = await log.next(position);
@@ -124,7 +124,7 @@ export class AffectedParents<G extends AffectedGroup> {
       if (rows === null) addAll(overflowing, groupsOf(search));
       for (const [row, groups] of rows ?? []) {
         if (changed.has(row, table)) continue;
-        // Several paths may lead to one row.
+        // One row can be the parent by several paths.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
         const known = affected.get(id) ?? { row, groups: new Set() };
         addAll(known.groups, [groups]);
@@ -144,7 +144,7 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 }
 
-/** Returns true if a position covers all reads of the parents. */
+/** Returns true if all reads of the parents happened at or before a log position. */
 function hasReadUpTo<G>(
   position: Position,
   parentRows: readonly (ParentRows<G> | null)[],
@@ -155,7 +155,7 @@ function hasReadUpTo<G>(
   );
 }
 
-/** Returns true if a step surely contains all changes up to the read of the parents. */
+/** Returns true if a step contains all changes that the reads of the parents can have seen. */
 function isWhole<G>(
   step: ChangeLogStep | null,
   parentRows: readonly (ParentRows<G> | null)[],

@@ -5,8 +5,8 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * A bit mask of the columns of a table, one bit each. In tables with many columns, columns share
- * bits. Disjoint sets may then seem to intersect, but never the reverse.
+ * A bit mask of table columns, one bit for each column. In a table with more than 32 columns, some
+ * columns share a bit. Two disjoint sets may then seem to overlap, but never the reverse.
  */
 export type ColumnMask = number;
 
@@ -31,7 +31,7 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   }
 }
 
-/** Returns the mask of the columns whose values may differ between two rows. */
+/** Returns the mask of the columns whose values differ, or could differ, between two rows. */
 export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnMask {
   let bits = 0;
   let index = 0;
@@ -42,13 +42,13 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   return bits;
 }
 
-/** Returns true if two rows are known to have the same stored value of a column. */
+/** Returns true if two rows certainly have the same stored value in a column. */
 export function isSameStored(before: Row, after: Row, column: ColumnInfo): boolean {
   return Object.is(columnValue(before, column), columnValue(after, column)) &&
     storedForm(before, column) === undefined && storedForm(after, column) === undefined;
 }
 
-/** Returns the mask of a column. An unexpected column of another table counts as all columns. */
+/** Returns a column's bit. An unknown column (of another table) counts as all columns. */
 function bitAt(index: number): ColumnMask {
   return index < 0 ? allColumns : 1 << index % 32;
 }

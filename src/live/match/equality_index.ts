@@ -13,17 +13,17 @@ interface IndexedGroup {
 }
 
 /**
- * An index of groups by the values that their filters require. For example, rows of other owners
- * skip a filter with `ownerId==7`. Groups without an equality term are visited for every row.
+ * Finds groups by the values that their filters require. For example, a group with `ownerId==7` is
+ * found only for rows of owner 7. Groups without an equality term are found for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
-  /** The terms under which each group is indexed, because the usable terms can change. */
+  /** The equality terms under which each group is indexed; null for groups without such a term. */
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
-  /** `isCertain` returns true if memory evaluates a comparison as the database does. */
+  /** `isCertain` returns true for a comparison whose result in memory is surely the database's. */
   constructor(isCertain: (comparison: Comparison) => boolean) {
     this.#isCertain = isCertain;
   }
@@ -56,12 +56,12 @@ export class EqualityIndex<G extends IndexedGroup> {
   }
 
   /**
-   * Calls `visit` once for each group that a row change may concern. Both row images are used,
-   * because a row that leaves a filter no longer has the required value.
+   * Calls `visit` once for each group that a row change can concern. Looks up the row before and
+   * after the change, because a row that leaves a filter no longer has the required value.
    */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
-    // Several values of one row may find a group with several terms.
+    // One row can lead to the same group by several of its values.
     const seen = new Set<G>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);
@@ -77,7 +77,7 @@ export class EqualityIndex<G extends IndexedGroup> {
   }
 }
 
-/** Returns all groups if the stored value is invalid, because only the database can compare it. */
+/** If the stored value is invalid, returns all groups: only the database can compare the value. */
 function groupsOf<G>(
   image: RowImage | null,
   column: ColumnInfo,
@@ -89,7 +89,7 @@ function groupsOf<G>(
   return byValue.get(indexKey(value, column));
 }
 
-/** The key of a value. A small number is its own key, because printing it would take too long. */
+/** The key of a column value. A small integer is its own key: converting it to a string is slow. */
 type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {

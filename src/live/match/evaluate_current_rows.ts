@@ -17,26 +17,26 @@ import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
 
-/** Changed rows whose current state is evaluated, if the filter reads related rows. */
+/** Changed rows to evaluate in their current state, because the filter reads related rows. */
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold. The evaluation updates these rows by its events. */
+  /** The rows that the clients hold. The evaluation records the events that it causes here. */
   readonly held: HeldRows;
-  /** True if the clients may have received some of the changes already. */
+  /** True if the clients may already have received some of these changes. */
   readonly isRepeat: boolean;
 }
 
-/** The evaluation of a current row: whether it matched the last time, and whether it does now. */
+/** The result for a current row: if it matched at the last evaluation, and if it does now. */
 export interface RowEvaluation {
   readonly id: string;
-  /** The row, as the statement that evaluated the filter read it. */
+  /** The change to the current row, as the statement that evaluated the filter read it. */
   readonly rowChange: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
 }
 
-/** Returns the event of a current row for a client, if any, by whether the client held the row. */
+/** Returns the event that a client needs, if any. `was` is true if the client held the row. */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -45,19 +45,19 @@ export function transitionsOf(
   return kind === null ? [] : [{ kind, rowChange }];
 }
 
-/** The log and the matcher of the evaluation, and the position after the changes. */
+/** The log and the matcher for an evaluation; `to` is the log position after the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
   readonly to: Position;
-  /** The identity under which the reads are queued. */
+  /** The user or IP address whose limits the reads count against. */
   readonly identity: string;
 }
 
 /**
- * Evaluates a filter that reads related rows for the current state of changed rows. One statement
- * reads both the row and the decision, so a client never receives a row that it could not list. If
- * it is unknown which rows the clients hold, the result is null and they must start over.
+ * Evaluates a filter that reads related rows, for the current state of changed rows. One statement
+ * reads the row and evaluates the filter, so a client never receives a row that it could not list.
+ * The result is null, and the clients must start over, if it is unknown which rows they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
@@ -89,17 +89,17 @@ export async function evaluateCurrentRows<C extends RowsToEvaluate>(
 interface PendingRow {
   readonly id: string;
   readonly key: Key;
-  /** True if a statement finds the row by this key. */
+  /** True if a statement can find the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
-  /** True if the row matched the last time; null if that was not tracked. */
+  /** True if the row matched at the last evaluation; null if that is unknown. */
   readonly was: boolean | null;
 }
 
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** Earlier images of the rows that were not tracked, and whether they matched. */
+  /** Row images before the changes, for rows with unknown `was`; true for an image that matched. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -116,7 +116,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
     const was = held.has(id);
     rows.push({ id, key, isSearchable: isSearchable(key, table), rowChange, was });
     if (was !== null) continue;
-    // The current row may be newer than the row that the client has received.
+    // A client that resumes can have received any of these states of the row.
     for (const image of isRepeat ? [before, ...between, after] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
@@ -124,7 +124,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
   return { request, rows, images };
 }
 
-/** Returns false if the stored form of a key differs from its form in the process. */
+/** Returns false if the database can store the key in another form than JavaScript has it. */
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
@@ -133,7 +133,7 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   });
 }
 
-/** Determines from unchanged related rows whether the rows matched before. */
+/** Evaluates earlier row images, under the assumption that the related rows have not changed. */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { matcher, identity }: EvaluationContext,
@@ -151,7 +151,7 @@ async function evaluateBefore<C extends RowsToEvaluate>(
   }
 }
 
-/** A row as one statement has read it for one request. */
+/** A row as one statement has read it for one request, and if it matches the request's filter. */
 interface Reading {
   readonly rowChange: RowChange;
   readonly passes: boolean;
@@ -160,7 +160,7 @@ interface Reading {
 
 type ReadingsById = ReadonlyMap<string, Reading>;
 
-/** Reads the current rows. Requests for the same rows share the statement and its rows. */
+/** Reads current rows. Requests for the same rows share a statement. */
 async function readAll<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, identity }: EvaluationContext,
@@ -211,7 +211,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Returns a change to the current row. The client may have had no right to the logged row. */
+/** Returns the change to the current row. The row in the log may be hidden from the client now. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -224,7 +224,7 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** Returns the requests whose related rows have changed after `to`, so images may be wrong. */
+/** Returns the requests whose related rows changed after `to`, which makes their results unsafe. */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -243,7 +243,7 @@ async function movedSince<C extends RowsToEvaluate>(
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
-  // Changes are too frequent to read all of them. Therefore every request may be affected.
+  // There are too many changes to read them all, so every request could be affected.
   return new Set(pending);
 }
 
@@ -260,39 +260,39 @@ function decideRows<C extends RowsToEvaluate>(
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
-    // If the client may have received the row but not its removal, it must receive the removal.
+    // A client that resumes may have received the row but not its removal. It receives the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // No event is sent, but the client may hold the row because of a later change in the log.
+    // The client gets no event, but may hold the row because a later change in the log sent it.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // This is checked after each row, because the memory of held rows may overflow with any row.
+    // Checked after each row, because `held` can lose its information with any row when it is full.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });
 }
 
-/** The keys of the current rows to read, and the filters to evaluate for them. */
+/** The keys of current rows to read, and the filters to evaluate for each row. */
 export interface CurrentRowsQuery {
   readonly table: TableInfo;
   readonly reader: RowReader;
   readonly keys: readonly Key[];
   readonly filters: readonly Filter[];
-  /** The identity under which the read is queued. */
+  /** The user or IP address whose limits the read counts against. */
   readonly identity: string;
 }
 
-/** The current rows that one statement has read, and the filters that they match. */
+/** Current rows that one statement has read, and the filters that each row matches. */
 export interface CurrentRows {
   readonly at: Position;
-  /** The index of the first filter that the statement evaluated. */
+  /** Index of the first of the requested filters that this statement has evaluated. */
   readonly from: number;
   /** The ids of the requested keys. */
   readonly ids: readonly string[];
-  /** The existing rows by id, and for each filter true if the row matches. */
+  /** The existing rows by id. `passes` is true for each evaluated filter that the row matches. */
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
-/** Reads the current rows of keys and evaluates filters for them, if possible by one statement. */
+/** Reads the rows with some keys and evaluates filters for them, in one statement if possible. */
 export async function readCurrentRows(
   log: ChangeLog,
   { table, reader, keys, filters, identity }: CurrentRowsQuery,
@@ -310,7 +310,7 @@ export async function readCurrentRows(
         statement,
         evaluationLimits(identity, Infinity),
       );
-      // If there is no row, the position may be older than the read, which is not allowed here.
+      // Without a row, the position may precede the read; callers need one that is not older.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

@@ -1,9 +1,9 @@
 import type { ReadLimits } from "../../db/driver.ts";
 
 /**
- * Returns the limits of reads and evaluations for streams, whose clients choose the relations that
- * are read. A read waits in the queue of `identity` and delays no other statement. `isLong` is true
- * if the read is known to take long.
+ * Returns the limits of a read for live streams. Clients choose which relations it follows, so its
+ * cost is not known in advance. It waits in the queue of `identity` and delays no other statement.
+ * `isLong` is true if the read will surely take long.
  */
 export function evaluationLimits(
   identity: string,
@@ -13,9 +13,9 @@ export function evaluationLimits(
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
 }
 
-/** Identity for reads that serve the streams of several users and addresses. */
+/** The identity for reads that serve streams of several users and IP addresses. */
 export const sharedIdentity = "live streams";
 
-/** A signal that never aborts, because other streams need the read too. */
+/** A signal that never aborts: other streams need the result, even if one stream ends. */
 const unaborted = new AbortController().signal;
 const timeoutMs = 5_000;

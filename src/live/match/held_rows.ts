@@ -1,28 +1,28 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 
-/** A row that was read ahead of the changes, and whether the client holds it. */
+/** A row that was read in a newer state than the changes that the client has received. */
 interface RowAhead {
   readonly isHeld: boolean;
   readonly at: Position;
 }
 
-/** The position of a read of held rows, and the position up to which the client has the changes. */
+/** The log position of a read, and the position up to which the client has received changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
 }
 
 /**
- * The rows that one client holds, by the ids of their keys, for a filter that reads related rows.
- * Such a filter is evaluated in the current state of the database, so a change does not show
- * whether the row matched before. The memory is bounded, and reports when it has no information.
+ * The rows that one client holds, by row id, for a filter that reads related rows. The database
+ * evaluates such a filter in its current state, so a change alone does not show if the row matched
+ * before. Above a limit, the object forgets the rows and says that they are unknown.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;
   #letters = 0;
-  /** The rows that were read ahead of changes which the client has yet to receive. */
+  /** Rows that were read in a newer state than the changes that the client has received. */
   readonly #ahead = new Map<string, RowAhead>();
   readonly #log: Pick<ChangeLog, "includes">;
   readonly #maxRows: number;
@@ -33,27 +33,27 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Returns the state of a client without rows. More than `maxRows` rows are not remembered. */
+  /** Creates the record of a client without rows. Forgets all rows if they exceed `maxRows`. */
   static empty(log: Pick<ChangeLog, "includes">, maxRows: number): HeldRows {
     return new HeldRows(log, new Set(), maxRows);
   }
 
-  /** Returns the state of a client with unknown rows, which e.g. another stream has sent. */
+  /** Creates the record of a client with unknown rows, e.g. from an earlier stream. */
   static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
     return new HeldRows(log, null, 0);
   }
 
-  /** True if the state of every row is known. */
+  /** True if it is known of every row whether the client holds it. */
   get isComplete(): boolean {
     return this.#all !== null;
   }
 
-  /** Returns true if the client holds a row; null if that is unknown. */
+  /** Returns true if the client holds the row, false if not, and null if that is unknown. */
   has(id: string): boolean | null {
     return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }
 
-  /** Records that the client receives a row or its removal. */
+  /** Records that the client receives a row (`isHeld`) or its removal. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
     if (this.#log.includes(to, at)) this.#ahead.delete(id);
     else this.#ahead.set(id, { isHeld, at });
@@ -70,26 +70,26 @@ export class HeldRows {
     for (const id of ids) this.set(id, true, { at: position, to: position });
   }
 
-  /** Records that the client has received all changes up to a position. */
+  /** Records that the client has received all changes up to a log position. */
   advance(to: Position): void {
     for (const [id, { at }] of this.#ahead) {
       if (this.#log.includes(to, at)) this.#ahead.delete(id);
     }
   }
 
-  /** The ids of the rows that were read ahead of the changes. Other clients may have other rows. */
+  /** The ids of rows that were read in a newer state. Other clients of the group may lack them. */
   idsAhead(): Iterable<string> {
     return this.#ahead.keys();
   }
 
-  /** Returns the information that remains valid for a client that leaves its group. */
+  /** Returns the part of the record that stays valid when the client's stream leaves its group. */
   aheadOnly(): HeldRows {
     const rows = HeldRows.unknown(this.#log);
     for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);
     return rows;
   }
 
-  /** Returns the ids of rows that may differ between two clients that received the same changes. */
+  /** Returns the ids of rows that only one of two clients may hold, after equal changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {
@@ -99,5 +99,5 @@ export class HeldRows {
   }
 }
 
-/** Limit of all ids together in characters, because keys may be long. */
+/** Limit of the total length of all ids in UTF-16 code units, because keys can be long. */
 const maxLetters = 1024 * 1024;

@@ -11,16 +11,16 @@ import {
 } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** The path of relations from a related table back to the parents that a stream shows. */
+/** A path of relations from a related table back to the rows that a stream shows. */
 export interface IncludePath {
-  /** The name of the path. Paths of one resource with the same name lead to the same rows. */
+  /** The name of the path. Equal names in one resource mean the same relations and filters. */
   readonly name: string;
   readonly table: TableInfo;
-  /** Returns true if a row of the table is included, or null if only the database can decide. */
+  /** Returns true if a row of the table can be included; null if only the database can decide. */
   readonly decide: InMemoryMatcher;
-  /** Returns true if a change of such a row can matter. Null if every change of such rows can. */
+  /** Returns true if a change of a row of `table` can affect parents; null if every change can. */
   readonly mayMatter: ((change: Change) => boolean) | null;
-  /** The steps from the table up to the rows, in order. Never empty. */
+  /** The relations to follow from the table to the shown rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];
 }
 
@@ -28,16 +28,16 @@ export interface IncludePath {
 export interface ParentStep {
   /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;
-  /** The filter of the parents. Parents that are not included themselves include no rows. */
+  /** The filter of the parents. A parent that is not included itself includes no rows. */
   readonly where: Filter;
-  /** The filter of the link table of a `manyToMany` relation. */
+  /** The filter of the join table of a `manyToMany` relation. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }
 
 /**
- * Returns the keys that lead from a changed row one step up its include path, from the row before
- * and after the change. The result is empty if the change cannot matter.
+ * Returns the keys with which to find the parents of a changed row: those of the row before and
+ * after the change. Returns none if the change cannot affect an included row.
  */
 export function linkKeysOf(
   change: Change,
@@ -45,7 +45,7 @@ export function linkKeysOf(
 ): readonly RelatedKey[] {
   const { before, after } = change;
   const step = parentSteps[0]?.relation.steps[0];
-  // An event would reveal a row that is included neither before nor after.
+  // For a row that was and is not included, an event would reveal that the row exists.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (step === undefined || (!passes(before) && !passes(after))) return [];
   if (mayMatter !== null && !mayMatter(change)) return [];
@@ -56,7 +56,7 @@ export function linkKeysOf(
   });
 }
 
-/** Returns a relation reversed for an include path: from its target and link table to its owner. */
+/** Returns the opposite of a relation: from its target, by its join table, to its owner. */
 export function reverseRelation(
   relation: Relation,
 ): { readonly fromTarget: Relation; readonly fromLinks: Relation | null } {

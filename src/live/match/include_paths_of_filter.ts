@@ -6,16 +6,16 @@ import type { Matcher } from "./matcher.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import { mayAffectTerm } from "./may_affect_filter.ts";
 
-/** The end of the include paths of a filter: the filtered rows, or their parents. */
+/** Where a filter's include paths end: at the filtered rows themselves, or at their parents. */
 export interface PathEnd {
   readonly name: readonly string[];
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The end of a filter's include paths if the stream shows the filtered rows themselves. */
+/** The end of include paths for a stream that shows the filtered rows themselves. */
 export const ownRowsEnd: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
-/** Returns the include paths from all related rows that determine what a view includes. */
+/** Returns the paths from all related rows that the filter reads back to the rows at the end. */
 export function includePathsOfFilter(
   filter: Filter,
   end: PathEnd,
@@ -29,7 +29,7 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { fromTarget, fromLinks } = reverseRelation(relation);
   const target = {
-    // No included relation has such a name, because names of relations do not begin with `?`.
+    // `?` marks a path of a filter. The name of an included relation never begins with `?`.
     name: [...end.name, `?${relation.name}`],
     parentSteps: [parentStepOf(fromTarget), ...end.parentSteps],
   };

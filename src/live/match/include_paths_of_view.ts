@@ -5,10 +5,7 @@ import { type IncludePath, type ParentStep, reverseRelation } from "./include_pa
 import { includePathsOfFilter } from "./include_paths_of_filter.ts";
 import type { Matcher } from "./matcher.ts";
 
-/**
- * Returns the include paths from all related rows that a view includes or that affect what it
- * includes.
- */
+/** Returns the paths from the related rows that a view includes, or that its filters read. */
 export function includePathsOfView(
   shown: readonly ShownRelation[],
   matcher: Matcher,
@@ -48,7 +45,7 @@ function pathsBelow(
         mayMatter: null,
         parentSteps,
       },
-      // More distant related rows may determine which of these rows are included.
+      // These filters can read further related rows, which then determine which rows are included.
       ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
       ...pathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];

@@ -19,15 +19,15 @@ import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
 
-/** Matches rows and filters: in memory if that is exact and cheap, otherwise in the database. */
+/** Evaluates filters for rows: in memory if this is exact and cheap, otherwise in the database. */
 export interface Matcher {
-  /** Compiles a filter for memory. The matcher returns null if only the database can decide. */
+  /** Compiles a filter for memory. The result returns null for rows that need the database. */
   compile(filter: Filter): InMemoryMatcher;
-  /** Returns true if memory evaluates a comparison as the database does. */
+  /** Returns true if a comparison always has the same result in memory and in the database. */
   isCertain(comparison: Comparison): boolean;
-  /** Returns true if memory orders the keys of a table as the database does. */
+  /** Returns true if keys of the table have the same order in memory and in the database. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** Returns true if policies of the database hide rows of a table, which images cannot show. */
+  /** Returns true if row-level security of the database can hide rows of the table. */
   hidesRows(table: TableInfo): boolean;
   /** Evaluates each filter for each image by one statement, queued under `identity`. */
   evaluateInDatabase(
@@ -83,7 +83,7 @@ export function createMatcher(
   };
 }
 
-/** Estimates the number of steps for evaluating filters on row images. */
+/** Estimates the cost of evaluating filters for row images, as a number of steps. */
 export function evaluationSteps(
   images: readonly RowImage[],
   filters: readonly Filter[],
@@ -102,16 +102,16 @@ function charactersOf(row: Row): number {
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /**
- * Measures the work of filters in memory for all streams over one database. First, a short burst is
- * allowed, which delays other requests by some tens of milliseconds. After the burst, a share of
- * the time is allowed. The database evaluates the rest, for many changes together.
+ * Limits the time for filters in memory, for all streams over one database. First it allows a
+ * burst, which delays other requests by some tens of milliseconds. Then it allows a share of the
+ * time. The database evaluates the remaining filters, for many changes together.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;
   #filledAt: number;
 
-  /** Allows a full burst immediately after the creation. */
+  /** Allows a complete burst immediately. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#filledAt = clock.elapsedMs();
@@ -131,8 +131,8 @@ export class WorkMeter implements WorkAllowance {
   }
 }
 
-/** The steps of a burst. A step takes 0.1 to 3 ns, so a burst takes at most 30 ms. */
+/** The steps of a burst. A step takes 0.1 to 3 ns, so that a burst takes at most 30 ms. */
 export const burstSteps = 10_000_000;
 
-/** The steps per millisecond after a burst: about a tenth of the time, at most three tenths. */
+/** Steps per millisecond after a burst: usually a tenth of the time, at most three tenths. */
 const stepsPerMs = 100_000;

@@ -8,14 +8,14 @@ import type { ShownRelation } from "../live_view.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Returns true if a change of a related row may affect which rows match a filter. Most changes
- * cannot, because the related row still matches and its links are unchanged.
+ * Returns true if a changed related row can affect which rows match a filter. Most changes cannot,
+ * because the related row still matches and still has the same keys.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/** Returns true if a change of a related row may affect a term, apart from its nested terms. */
+/** Returns true if a change can affect a term for related rows, apart from terms nested in it. */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,
@@ -30,7 +30,7 @@ export function mayAffectTerm(
     const decide = matcher.compile(next === undefined ? filter : links);
     const passes = (row: Row | null) => row === null ? false : decide({ row });
     const [was, is] = [passes(before), passes(after)];
-    // A policy may read any column of a row, so each change may show or hide the row.
+    // Row-level security can read any column, so each change can show or hide the row.
     const isRestricted = before === null || after === null || matcher.hidesRows(step.table);
     if (isRestricted) return was !== false || is !== false;
     if (was === null || is === null) return !areEqual(before, after, step.table.columns);
@@ -40,7 +40,7 @@ export function mayAffectTerm(
   });
 }
 
-/** Returns the tables whose changes may affect a filter, because the filter reads their rows. */
+/** Returns the tables whose rows a filter reads through relations. */
 export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of allRelatedTerms(filter)) {
@@ -49,7 +49,7 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   return tables;
 }
 
-/** Returns the tables other than its own whose rows determine what a query shows. */
+/** Returns the other tables whose rows determine what a live query shows. */
 export function tablesReadBy({ filter, view: { shown } }: LiveQuery): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   const add = (filters: readonly Filter[], included: readonly ShownRelation[]) => {

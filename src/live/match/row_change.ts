@@ -4,30 +4,30 @@ import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts"
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/** A change of one row with its images before and after: one logged change, or several combined. */
+/** A change of one row: one recorded change, or several consecutive changes combined. */
 export interface RowChange {
-  /** The number of the change, or of the last change if several were combined. */
+  /** The number of the change in the log, or of the last one if several were combined. */
   readonly seq: number;
   /** The row before the change, or null if the row did not exist. */
   readonly before: RowImage | null;
   /** The row after the change, or null if the row no longer exists. */
   readonly after: RowImage | null;
-  /** The columns that differ. Filters that read only other columns keep their result. */
+  /** The columns whose values differ. A filter that reads no such column keeps its result. */
   readonly changed: ColumnMask;
-  /** The images between `before` and `after`, if several changes were combined. */
+  /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id that the client assigned to the change. */
+  /** The id that the writing client chose, so that it recognizes the event; null without one. */
   readonly optimisticId: string | null;
 }
 
-/** The event of a row change for a client that may see the row before, after, or both. */
+/** A row change as a client sees it, which may see the row only before or only after. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
 }
 
 /**
- * Returns the row changes of one logged change. A change of the key is two row changes. The client
+ * Returns the row changes of one recorded change. A changed key causes two row changes: clients
  * must remove the row with the old key and add the row with the new key.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
@@ -52,8 +52,8 @@ export function unchangedRow(row: Row, seq: number): RowChange {
 }
 
 /**
- * Combines row changes to the net change of each row, in the order of the last changes. Clients
- * that lag receive net changes, because intermediate states are already outdated.
+ * Combines the changes of each row to one, in the order of each row's last change. Clients that lag
+ * receive combined changes, because intermediate states are outdated.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
@@ -63,21 +63,21 @@ export function netRowChanges(
   for (const rowChange of rowChanges) {
     const id = keyId(rowChangeKey(rowChange, table), table);
     const earlier = byRow.get(id);
-    // The last change determines the place of the row in the order.
+    // Deletes the entry first, so that the row moves to the place of its last change.
     byRow.delete(id);
     byRow.set(id, earlier === undefined ? rowChange : combined(earlier, rowChange));
   }
   return [...byRow.values()];
 }
 
-/** Returns the kind of event for a client, by whether it saw the row before and sees it after. */
+/** Returns the kind of event for a client that saw the row `before`, and sees it `after`. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;
 }
 
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
-  // A row that was inserted and deleted has only images in between.
+  // If the combined changes inserted and deleted the row, only `between` has images.
   const image = after ?? before ?? between[0];
   if (image === undefined) throw new Error("A row change without an image has no key");
   return keyOf(image.row, table);
@@ -86,7 +86,7 @@ export function rowChangeKey({ before, after, between }: RowChange, table: Table
 const nothing: readonly RowImage[] = Object.freeze([]);
 
 function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
-  // Keys rarely change. Comparing the values avoids printing two ids for every change.
+  // Keys rarely change, and comparing their values is faster than creating two ids.
   if (table.primaryKey.every(({ name }) => before[name] === after[name])) return true;
   return keyId(keyOf(before, table), table) === keyId(keyOf(after, table), table);
 }

@@ -11,26 +11,26 @@ import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
 import type { ParentStep } from "./include_path.ts";
 
-/** The properties of a group that a search reads. The parents are rows of the group's table. */
+/** The part of a group that a search needs. The parents are rows of the group's table. */
 interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
 
-/** Limit of affected parents for one include path. */
+/** The maximum number of affected parents on one include path. */
 export const maxAffectedParents = 500;
 
-/** The limit for the bytes of parents, which may have hidden columns, unlike events. */
+/** Limit of the total bytes of parents. Unlike events, they contain also hidden columns. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
-/** One include path, and the keys from which the search starts. */
+/** A search along one include path, and the keys from which it starts. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
-  /** One of the groups that have this include path. */
+  /** One of the groups with this include path. All of them have the same table and reader. */
   readonly group: G;
   readonly keys: LinkKeys<G>;
 }
 
-/** Keys that link rows to parents, by their ids, with the groups that need them. */
+/** Keys that lead to parents, by the id of the key, each with the groups that need the parents. */
 export type LinkKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
 
 export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterable<G>): void {
@@ -40,13 +40,13 @@ export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterab
   keys.set(id, known);
 }
 
-/** The parents that a search has found, with their groups. */
+/** Found parents, each with the groups that need it. */
 export interface ParentRows<G> {
   readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
   readonly at: Position;
 }
 
-/** Searches the parents along one include path. Returns null if they are too many or too large. */
+/** Finds the parents on one include path. Returns null if they are too many or too large. */
 export async function searchParents<G extends SearchedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
   identity: string,
@@ -89,10 +89,10 @@ async function readParents<G>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One row more than the limit is requested, in order to detect that there are too many.
+    // One row above the limit shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-    // There are few keys, and there may be an index.
+    // The join table is searched by few keys, and usually has an index on them.
     isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
@@ -109,7 +109,7 @@ interface RelatedRead {
   readonly reader: RowReader;
 }
 
-/** Reads related rows. Returns null if the rows are too large. */
+/** Reads rows in several statements if necessary. Returns null if the rows are too large. */
 async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
   const connection: Connection = {

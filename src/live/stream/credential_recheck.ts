@@ -2,40 +2,40 @@ import type { Credentials } from "../../auth/credentials.ts";
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** An open stream that ends when the credential of its caller ends. */
+/** An open stream, which ends when the credential that opened it ends. */
 export interface CredentialHolder {
-  /** Ends the stream, because the credential has ended. */
+  /** Ends the stream after the end of the credential. */
   revoke(): void;
 }
 
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /** The monotonic time of the credential's first failed read, or null if no read has failed. */
+  /** Monotonic time since which reads of the credential have failed; null if the last succeeded. */
   failingSince: number | null;
 }
 
 export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
   readonly credentials: Pick<Credentials, "of">;
-  /** Called when a credential belongs to a changed user object, for instance with other roles. */
+  /** Called when a check returns a changed user for a credential, for instance with other roles. */
   readonly onChange: (user: User) => void;
 }
 
 /**
- * Rechecks credentials while streams are open. Each credential is read once, however many streams
- * were opened with it, and its streams end when the credential ends. A credential that cannot be
- * read is trusted for a minute, because a short failure of the store must not end every stream.
+ * Checks credentials regularly while streams are open. Each credential is read once, however many
+ * streams use it, and its streams end when it ends. If a credential cannot be read, it is trusted
+ * for a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
-  /** The entries by user object, which represents one credential. */
+  /** The entries by user object. Each user object belongs to one credential. */
   readonly #entries = new Map<User, Entry>();
 
   constructor(options: CredentialRecheckOptions) {
     this.#options = options;
   }
 
-  /** Returns the expiry of a caller's credential, in milliseconds since 1970. */
+  /** Returns when a user's credential expires, in milliseconds since 1970; `Infinity` if never. */
   expiryOf(user: User | null): number {
     if (user === null) return Infinity;
     return this.#options.credentials.of(user)?.expiresAt ?? Infinity;
@@ -45,7 +45,7 @@ export class CredentialRecheck {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a holder. A credential without a `renew` function is never read again. */
+  /** Adds a stream. A credential without a `renew` function cannot be read again. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);
@@ -53,8 +53,7 @@ export class CredentialRecheck {
       { holders: new Set<CredentialHolder>(), current: user, failingSince: null };
     entry.holders.add(holder);
     this.#entries.set(user, entry);
-    // The check is immediate, because the request may have relied on a read before the credential
-    // ended.
+    // Checks immediately: the credential may have ended between its last read and this call.
     if (known === undefined) void this.#check(user, entry);
   }
 
@@ -65,7 +64,7 @@ export class CredentialRecheck {
     if (entry.holders.size === 0) this.#entries.delete(user);
   }
 
-  /** Reads all credentials again, a few at the same time. */
+  /** Checks all credentials, a few at the same time. */
   async recheck(): Promise<void> {
     const waiting = [...this.#entries].values();
     const checkNext = async () => {

@@ -15,11 +15,11 @@ import {
 export interface GroupEvaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
-  /** The identity under which the reads are queued. */
+  /** The user or IP address whose limits the reads count against. */
   readonly identity: string;
 }
 
-/** Evaluates logged changes for one group. Returns null if the rows must be read again. */
+/** Evaluates recorded changes for one group. Returns null if the rows must be read again. */
 export async function evaluateChanges(
   changes: readonly Change[],
   { group, matcher, identity }: GroupEvaluation,
@@ -41,7 +41,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // If the rows that the client holds are known, the affected parents are searched one by one.
+    // If the client's rows are known, {@link AffectedParents} finds each row that a change affects.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -56,7 +56,7 @@ export function rowChangesFor(
   return { list };
 }
 
-/** Evaluates row changes in memory or in the database, if their images suffice to decide. */
+/** Evaluates a filter that reads no related rows, for row changes: in memory or by a statement. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
   { isRepeat, ...evaluation }: GroupEvaluation & { readonly isRepeat: boolean },
@@ -71,7 +71,7 @@ export async function evaluateRowChanges(
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
-    // If the client may have received the row but not its removal, it must receive the removal.
+    // A client that resumes may have received the row but not its removal. It receives the removal.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));

@@ -2,11 +2,11 @@ import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** Calls back for each member when the member's time is over. All members share one timer. */
+/** Calls a function for each member at the member's expiry. All members share one timer. */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
-  /** The members by the time of their expiry, which is rounded up. */
+  /** The members by the time of their expiry, which is rounded up to whole slots. */
   readonly #members = new Map<number, Set<T>>();
   #next = Infinity;
   #cancel: (() => void) | null = null;
@@ -16,7 +16,7 @@ export class ExpiryTimer<T> {
     this.#expire = expire;
   }
 
-  /** Adds a member that expires at a time of the monotonic clock; `Infinity` never expires. */
+  /** Adds a member that expires at a monotonic time; `Infinity` means never. */
   add(member: T, at: number): void {
     if (at === Infinity) return;
     const slot = slotOf(at);
@@ -43,7 +43,7 @@ export class ExpiryTimer<T> {
   #wait(slot: number): void {
     this.stop();
     this.#next = slot;
-    // The delay of a timer is limited to 24.8 days.
+    // Timers of JavaScript cannot wait longer than 24.8 days.
     const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), maxWaitMs);
     this.#cancel = this.#clock.after(delayMs, () => this.#check());
   }
@@ -61,7 +61,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** Requires unexpired credentials, and returns the time until they expire. Throws a 401. */
+/** Throws a 401 if the claim `exp` has passed. Returns the time left; `Infinity` without `exp`. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

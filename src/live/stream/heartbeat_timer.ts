@@ -2,8 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { randomDelayBetween } from "../../runtime/jitter.ts";
 
 /**
- * The timer of heartbeats visits each open stream about every 15 seconds, and a part of the streams
- * at a time. This avoids bursts of thousands of writes. All streams share one timer.
+ * Sends each open stream a heartbeat about every 15 seconds. It visits the streams in small parts,
+ * which avoids bursts of thousands of writes. All streams share one timer.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
@@ -14,7 +14,7 @@ export class HeartbeatTimer<T> {
   #size = 0;
   #cancel: (() => void) | null = null;
 
-  /** `visit` receives the members that are due. */
+  /** `visit` is called with each part of the members. */
   constructor(
     runtime: Pick<Runtime, "clock" | "random">,
     visit: (members: ReadonlySet<T>) => void,
@@ -23,9 +23,9 @@ export class HeartbeatTimer<T> {
     this.#visit = visit;
   }
 
-  /** Adds a member. Returns the slot that {@link remove} needs. */
+  /** Adds a member. Returns its slot, which {@link remove} needs. */
   add(member: T): number {
-    // Slots are filled in rotation, so they have about the same size.
+    // Assigns slots in rotation, so that all have about the same number of members.
     const slot = this.#next++ % slotCount;
     this.#slots[slot]?.add(member);
     this.#size++;

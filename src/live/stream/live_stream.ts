@@ -21,65 +21,65 @@ export type StreamSink = Pick<
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. The object is itself the underlying source of its `ReadableStream`. The object needs no
- * closures and no timers, because there are many streams.
+ * last. The object is itself the underlying source of its `ReadableStream`, without closures and
+ * timers of its own, because there are many streams.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
   #controller: StreamSink | null = null;
   #isClosed = false;
-  /** Time at which the credentials of the request expire, by the monotonic clock. */
+  /** Monotonic time at which the credential of the request expires. */
   #expiresAt = Infinity;
-  /** The text to send once the stream is read. */
+  /** The first text, sent when the client starts to read. */
   #opening: string;
 
-  /** `ended` is called once when the stream ends for any reason. */
+  /** `ended` is called once, however the stream ends. */
   constructor(context: StreamContext, ended: (stream: LiveStream) => void) {
     this.context = context;
     this.#ended = ended;
-    // The first bytes are sent immediately, because some proxies and clients wait for them.
+    // Some proxies and clients wait for the first bytes, so these are sent immediately.
     this.#opening = `${retryText(randomDelayBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
-  /** The query of the rows whose changes the stream sends. */
+  /** The query whose rows and changes the stream sends. */
   abstract get query(): LiveQuery;
 
-  /** True if the stream has sent everything that the feed has published. */
+  /** True if the stream has sent all changes that the feed has published. */
   abstract get isLive(): boolean;
 
   /** Called by the `ReadableStream` whenever its queue has room. */
   abstract pull(): Promise<void> | undefined;
 
-  /** Sends the rows of another query, and their changes, from now on. */
+  /** Continues with the rows and changes of another query. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
-  /** Makes the stream read its rows again. */
+  /** Makes the client discard its rows, and sends them again. */
   abstract invalidate(reason: InvalidationReason): void;
 
-  /** Makes the stream read its rows again, without pages that other streams have read before. */
+  /** Like {@link invalidate}, but without pages of rows that were read for other streams. */
   restart(reason: InvalidationReason): void {
     this.context.snapshots.forgetPages();
     this.invalidate(reason);
   }
 
-  /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
+  /** Sends a heartbeat. `trailerOf` returns its bytes for live members of a group. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** Returns the resume token of a feed position. Empty if this stream has not reached it. */
+  /** Returns the stream's resume token for a feed position; "" before it has sent all changes. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */
   protected abstract release(): void;
 
-  /** Makes the stream stop sending at a time of the monotonic clock. */
+  /** Ends the stream at a time of the monotonic clock. */
   expireAt(at: number): void {
     this.#expiresAt = at;
   }
 
-  /** Ends the stream because the caller's credentials or rights have ended. */
+  /** Ends the stream because the caller's credential or rights have ended. */
   expire(): void {
-    // The last event is sent in spite of the expiry.
+    // Without this, `send` would refuse the last event because of the expiry.
     this.#expiresAt = Infinity;
     this.end(invalidateText("auth_expired"));
   }
@@ -96,14 +96,14 @@ export abstract class LiveStream {
     this.#close();
   }
 
-  /** Ends the stream because of an internal error, or because its reads are too expensive. */
+  /** Ends the stream after an internal error, or because its reads are too expensive. */
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const problem = databaseProblem(error, "read");
     const slug = problem instanceof Problem ? problem.slug : null;
     if (slug === "overloaded") return this.end(retryText(overloadRetryMs));
     if (slug === "query-too-expensive") {
-      // A client that reconnects automatically would cause the same costs again.
+      // The long delay makes the client wait: an immediate reconnect would cause the same cost.
       return this.end(invalidateText("query_too_expensive") + retryText(expensiveRetryMs));
     }
     const { resource } = this.query;
@@ -115,7 +115,7 @@ export abstract class LiveStream {
   end(finalText: string): void {
     if (this.#isClosed) return;
     if (finalText !== "") this.send(finalText);
-    // If the client has just disconnected, Deno cancels the stream during the send.
+    // If the client has just disconnected, Deno has cancelled this stream during the send.
     if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();
@@ -126,7 +126,7 @@ export abstract class LiveStream {
   }
 
   protected hasRoom(): boolean {
-    // A controller that was closed with unread bytes still reports room.
+    // The controller of a closed stream reports room although its bytes are unread.
     return !this.#isClosed && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
@@ -138,7 +138,7 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // The expiry timer may be late. Most streams never expire, so the clock is not read for them.
+    // The expiry timer can be late. The clock is not read for streams that never expire.
     if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }
@@ -152,8 +152,8 @@ export abstract class LiveStream {
 }
 
 /**
- * Ends a stream when its client disconnects. This is necessary, because a middleware that drops the
- * response or wraps it incorrectly does not cancel the stream.
+ * Ends a stream when its client disconnects. The cancellation of the response body is not enough:
+ * it is lost if a middleware drops the response or wraps it incorrectly.
  */
 export function endOnDisconnect(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");

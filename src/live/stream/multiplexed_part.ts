@@ -2,54 +2,54 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** The primary key and field types in a subscription's first event; null for aggregates. */
+/** The primary key and field types of a subscription's rows; null for aggregates. */
 export interface SubscriptionRowDescription {
-  /** The fields of the key, in order. */
+  /** The fields of the primary key, in order. */
   readonly primaryKey: readonly string[] | null;
   /** The types of the readable fields. */
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 
 export interface MultiplexedWriter {
-  /** True if nothing is sent any more. */
+  /** True if the whole stream has ended. */
   readonly isClosed: boolean;
-  /** Number of bytes that may be sent before the client has to read. */
+  /** Number of bytes that can be sent before the client has to read. */
   readonly room: number;
-  /** Returns the monotonic time at which the whole stream ends. The first proposed time applies. */
+  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
   endsAt(proposed: number): number;
   send(part: MultiplexedPart, bytes: Uint8Array): void;
-  /** Called when the live stream of a part has ended. The whole stream continues. */
+  /** Called when the live stream of a part has ended. The other parts continue. */
   ended(part: MultiplexedPart): void;
-  /** Ends all parts with their positions and a delay, and then the whole stream. */
+  /** Ends all parts, each with its resume token, and then the whole stream. */
   endAll(delayMs: number): void;
 }
 
 /**
- * One subscription of a multiplexed stream. For its live stream, the part acts as the controller of
- * a `ReadableStream`. The part reports the room of the whole stream, so the live stream waits as
- * usual while the client does not read.
+ * One subscription in a multiplexed stream, which carries several. To its live stream, the part is
+ * the controller of a `ReadableStream`. It reports the room of the whole stream, so the live stream
+ * waits as usual while the client does not read.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedWriter;
-  /** The key and types to send, or null after they were sent. */
+  /** The key and types to send with the first event; null after they were sent. */
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** The bytes before the response starts, while a refusal is still possible. Null afterwards. */
+  /** Bytes from before the response, while the request can still be refused; null afterwards. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;
   #pullAgain = false;
 
-  /** Starts as a part of `whole`, without a live stream. */
+  /** Creates a part of `whole` for a subscription. Its live stream is attached later. */
   constructor(whole: MultiplexedWriter, key: string, facts: SubscriptionRowDescription) {
     this.#whole = whole;
     this.key = key;
     this.#facts = facts;
   }
 
-  /** True if a live stream is attached. */
+  /** True if the part has a live stream. */
   get isAttached(): boolean {
     return this.#stream !== null;
   }
@@ -83,7 +83,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     if (this.#early === null) this.#whole.ended(this);
   }
 
-  /** Sends from now on, because the response with the stream has started. */
+  /** Sends the kept bytes and all later ones, because the response has started. */
   begin(): void {
     const early = this.#early ?? [];
     this.#early = null;
@@ -92,18 +92,18 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     else this.pull();
   }
 
-  /** Drops the live stream of the part. Nothing more of it may be sent. */
+  /** Cancels the live stream of the part, which then sends nothing more. */
   cancel(): void {
     this.#stream?.cancel();
   }
 
-  /** Ends the live stream of the part with its position and a delay. */
+  /** Ends the live stream with a resume token and the client's delay before it reconnects. */
   end(delayMs: number): void {
     if (this.#early === null) this.#end?.(delayMs);
     else this.cancel();
   }
 
-  /** Lets the live stream of the part send, as a `ReadableStream` does when it has room. */
+  /** Makes the live stream send its next bytes, as a `ReadableStream` does when it has room. */
   pull(): void {
     if (this.#stream === null || this.desiredSize <= 0) return;
     if (this.#isPulling) {
@@ -122,7 +122,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     });
   }
 
-  /** Returns the event that names the subscription of the following blocks. */
+  /** Returns the event that says to which subscription the following events belong. */
   switchBytes(): Uint8Array {
     const text = eventText("subscription", { key: this.key, ...this.#facts });
     this.#facts = null;

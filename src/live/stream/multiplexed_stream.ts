@@ -9,33 +9,33 @@ import {
 export interface SubscriptionRefusal {
   readonly status: number;
   readonly problem: ProblemBody;
-  /** Delay in seconds; null if the response contains none. */
+  /** The client's delay before it tries again, in seconds; null if there is none. */
   readonly retryAfter: number | null;
-  /** The headers of a challenge, if there is one. */
+  /** The headers of a challenge (proof of work or CAPTCHA) that the client must solve. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * A multiplexed stream: the live streams of several subscriptions to one client, and the underlying
- * source of its `ReadableStream`. The bytes of the live streams are sent unchanged. An event
- * between them names the subscription of the following blocks. While the client does not read, each
- * subscription keeps only a position and at most one chunk.
+ * A multiplexed stream: the live streams of several subscriptions in one response, for one client.
+ * It is the underlying source of its `ReadableStream`. It sends the bytes of the live streams
+ * unchanged; an event between them names the subscription of the following events. While the client
+ * does not read, each subscription keeps only a position and at most one chunk.
  */
 export class MultiplexedStream implements MultiplexedWriter {
-  /** The parts that were not refused and have not ended. */
+  /** The parts that are open: neither refused nor ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  /** The part to which the following blocks belong. */
+  /** The part whose subscription the last `subscription` event has named. */
   #current: MultiplexedPart | null = null;
   #isClosed = false;
   #isEnding = false;
   #isSending = false;
   #endsAt: number | null = null;
-  /** The index at which the next round of pulls starts, so that no part is always the first. */
+  /** Index of the part to pull first in the next round, so that each is first in turn. */
   #turn = 0;
 
-  /** `whenClosed` is called once when the stream ends for any reason. */
+  /** `whenClosed` is called once, however the stream ends. */
   constructor(whenClosed: () => void) {
     this.#whenClosed = whenClosed;
   }
@@ -48,7 +48,7 @@ export class MultiplexedStream implements MultiplexedWriter {
     return this.#isClosed ? 0 : this.#controller?.desiredSize ?? 0;
   }
 
-  /** Adds a subscription whose request has no response yet. */
+  /** Adds a subscription whose request is still being processed. */
   add(key: string, facts: SubscriptionRowDescription): MultiplexedPart {
     const part = new MultiplexedPart(this, key, facts);
     this.#parts.set(key, part);
@@ -58,13 +58,13 @@ export class MultiplexedStream implements MultiplexedWriter {
   /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // Proxies and clients may wait for the first bytes, so every stream begins with a comment.
+    // Some proxies and clients wait for the first bytes, so a comment is sent immediately.
     controller.enqueue(toBytes(commentText));
   }
 
   /** Called by the `ReadableStream` whenever its queue has room. */
   pull(): void {
-    // During a send, the blocks of another part would be mixed with those of this part.
+    // While one part sends, a pull of another part would mix their events.
     if (this.#isSending || this.#isEnding) return;
     const parts = [...this.#parts.values()];
     const first = this.#turn++ % Math.max(1, parts.length);
@@ -93,7 +93,7 @@ export class MultiplexedStream implements MultiplexedWriter {
     this.#remove(part, eventText("ended", { key: part.key }));
   }
 
-  /** Sends the refusal of a part, and drops the part's live stream if there is one. */
+  /** Sends a part's refusal instead of its events, and cancels its live stream. */
   refuse(part: MultiplexedPart, refusal: SubscriptionRefusal): void {
     part.cancel();
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));
@@ -117,7 +117,7 @@ export class MultiplexedStream implements MultiplexedWriter {
   }
 
   #finish(): void {
-    // If the client has just disconnected, Deno cancels the stream during a send.
+    // If the client has just disconnected, Deno has cancelled this stream during a send.
     if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();

@@ -21,22 +21,22 @@ import {
 } from "../match/row_change.ts";
 import { evaluateRowChanges, type GroupEvaluation, rowChangesFor } from "./evaluate_changes.ts";
 
-/** The options for rendering missed changes, which a client has not received live. */
+/** How to render the changes that a client has missed. */
 export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
-  /** The rows that the client holds, if they are tracked. */
+  /** The rows that the client holds; null if they are not tracked. */
   readonly held: HeldRows | null;
-  /** The position after the changes. */
+  /** The log position after the changes. */
   readonly to: Position;
-  /** True if only the net change of each row becomes an event. */
+  /** True to send one event for each row, which combines the row's changes. */
   readonly isNet: boolean;
-  /** True if the client may have received some of the changes already. */
+  /** True if the client may already have received some of these changes. */
   readonly isRepeat: boolean;
-  /** The key of the last row to include, because later rows follow in pages. Null for all rows. */
+  /** Pages will send rows with greater keys, so their changes are skipped; null for none. */
   readonly upTo: Key | null;
 }
 
-/** The text of rendered events, or the reason why the client must start over. */
+/** The events as text, or the reason why the client must start over. */
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
 /** Renders missed changes as events, or returns the reason why the client must start over. */
@@ -54,7 +54,7 @@ export async function renderChanges(
   const related = await changesByFilter(changes, options);
   if (included === null || related === null) return { reason: "relation_overflow" };
   const all = [...own.list, ...included, ...related];
-  // Rows that are read now are sent only with the last change.
+  // A row that is read in its current state is sent only once, for its last change.
   const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const due = upTo === null
     ? net
@@ -65,7 +65,7 @@ export async function renderChanges(
       ? await evaluateRowChanges(due, { group, matcher, identity, isRepeat })
       : await evaluateHeldRows(due, { ...options, held });
   } catch (error) {
-    // From its current position, the stream would never get past these changes.
+    // A retry from the same position would be too slow again, so the client starts over.
     if (error instanceof DatabaseError && error.kind === "too-slow") {
       return { reason: "server_reset" };
     }
@@ -79,7 +79,7 @@ export async function renderChanges(
   return { text: transitions.map((transition) => renderer.text(transition)).join("") };
 }
 
-/** Returns the rows whose included rows have changed; null if there are too many. */
+/** Returns the rows whose included rows have changed; null if they are too many. */
 async function changesByIncludes(
   changes: readonly Change[],
   { group: { includeGroup }, log, to, identity }: RenderOptions,
@@ -90,7 +90,7 @@ async function changesByIncludes(
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
 
-/** Returns the rows with changed related rows that the filter reads, or null for too many rows. */
+/** Returns the rows whose filter reads changed related rows; null if they are too many. */
 async function changesByFilter(
   changes: readonly Change[],
   { group, log, to, held, identity }: RenderOptions,
@@ -110,7 +110,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** Returns the events of rows that only the database can decide. Null if the client restarts. */
+/** Returns the events of a filter that reads related rows, or null if clients must start over. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

@@ -7,8 +7,8 @@ import type { ShownRelation } from "../live_view.ts";
 
 /**
  * Requires that the change log records all columns that a stream reads. Otherwise the stream would
- * silently miss changes. Throws a 400 if the request reads an unrecorded column, and a plain Error
- * if the configuration reads one.
+ * silently miss changes. Throws a 400 if the request reads an unrecorded column, and another Error
+ * if the configuration does.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

@@ -4,31 +4,31 @@ import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
- * Creates and verifies the resume tokens of streams. A token seals a position together with its
- * live query. A client that resumes with another query or view must start over. A client whose
- * position was never issued for those rows must also start over. The log may contain rows that were
- * deleted before the client first connected.
+ * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
+ * keyed hash) that binds it to the live query. A client that resumes with another query or view
+ * must start over. So must a client with a position that was never issued for these rows: the log
+ * could show it rows that were deleted before it first connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;
 
-  /** The digest is keyed, because a scope may contain values that the user must not guess. */
+  /** The hash has a secret key, because a scope can contain values that the user must not guess. */
   constructor(key: string) {
     this.#hmac = createHmacSha256(new TextEncoder().encode(key));
   }
 
-  /** Returns the digest of a live query: a digest of the view, then a digest of the rows. */
+  /** Returns the digest of a live query: a digest of its view, then one of the complete query. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
   }
 
-  /** Creates the token of a position for the live query with a digest. */
+  /** Creates a resume token from a position and the digest of a live query. */
   create(position: string, queryDigest: string): string {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Returns why a client with a token must start over, or null if the client may resume. */
+  /** Returns why the client with this token must start over, or null if it can resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -37,7 +37,7 @@ export class ResumeTokens {
     return looksAlike ? "scope_changed" : "schema_changed";
   }
 
-  /** Returns the digest of the view, then a digest of the rows and the position. */
+  /** Returns the seal: the digest of the view, then a digest of the query and the position. */
   #seal(position: string, queryDigest: string): string {
     return queryDigest.slice(0, digestLetters) + this.#digest(`${queryDigest} ${position}`);
   }
@@ -48,7 +48,7 @@ export class ResumeTokens {
   }
 }
 
-/** A parsed resume token: a position that a client has received, and the seal that proves it. */
+/** A parsed resume token: a log position, and the seal that shows that the service issued it. */
 export interface ResumeToken {
   readonly position: string;
   readonly seal: string;
@@ -62,6 +62,6 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** The separator occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The length of a digest in bytes. A seal that is equal by chance or forged helps no client. */
+/** Length of a digest in bytes. A forged seal gains nothing, so the digest need not be long. */
 const digestBytes = 6;
 const digestLetters = 8;

@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** A request whose scope may be checked again: its user, and the policy that granted its rows. */
+/** A request whose scope can be checked again: its user and the policy that granted its rows. */
 export interface ScopedRequest {
   /** The path of the resource. */
   readonly resource: string;
@@ -15,17 +15,17 @@ export interface ScopedRequest {
   readonly policy: AccessPolicy;
   readonly user: User | null;
   /**
-   * Returns true if the user still has the fields with which the stream was opened. Null if the
-   * fields cannot change. The function may throw.
+   * Returns true if this user may read the same fields as the user that opened the stream. Null if
+   * the fields cannot change. The function can throw.
    */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
-/** An open stream whose scope is checked again. */
+/** An open stream whose scope is checked regularly. */
 export interface ScopeHolder {
-  /** Sets the current grant, which may be unchanged. Null means that there is no grant. */
+  /** Sets the current grant, which may be the same as before; null if access is now denied. */
   regrant(grant: Grant | null): void;
-  /** Ends the stream, because its scope has failed or the fields of the user have changed. */
+  /** Ends the stream, because its scope threw an error or the user may read other fields now. */
   revoke(): void;
   /** Calls {@link ScopedRequest.sameFieldsAs} of the holder's request. */
   sameFieldsAs(user: User | null): boolean;
@@ -34,26 +34,26 @@ export interface ScopeHolder {
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The canonical text of the scope, or an empty string if the holders have different scopes. */
+  /** The scope's filter as canonical text; an empty string if the holders have different scopes. */
   scope: string;
 }
 
 /**
- * Rechecks scopes while streams are open. Each scope is evaluated once for each credential and
- * resource, however many streams were opened with it. A user may have several credentials with
- * different roles and claims, and no stream may continue with the rights of another credential. A
- * Problem that a scope throws denies access, as it does for a request.
+ * Checks scopes regularly while streams are open. Each scope is evaluated once for each credential
+ * and resource, however many streams use it. A user can have several credentials with different
+ * roles and claims, and no stream may continue with the rights of another credential. A Problem
+ * that a scope throws denies access, as it does for a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;
   /**
-   * The entries by the user object of the middleware. Two objects with the same id may be granted
-   * different rows. All callers without a user are granted the same rows.
+   * The entries by the user object from the middleware. Two objects with the same user id can have
+   * different rights. All callers without a user have the same rights.
    */
   readonly #entries = new Map<User | null, Map<string, Entry>>();
 
-  /** Starts without holders. `currentUser` returns the current user of a credential. */
+  /** `currentUser` returns the latest user object of a credential. */
   constructor(
     runtime: Pick<Runtime, "observe" | "clock">,
     currentUser: (user: User | null) => User | null,
@@ -62,7 +62,7 @@ export class ScopeRecheck {
     this.#currentUser = currentUser;
   }
 
-  /** Adds a holder that was granted `rows`. */
+  /** Adds a stream that was granted the rows `rows`. */
   add(request: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
     if (hasFixedScope(request)) return;
     const { user } = request;
@@ -71,7 +71,7 @@ export class ScopeRecheck {
     const key = keyOf(request);
     const scope = canonicalFilterText(rows);
     const entry = entries.get(key) ?? { request, holders: new Set<ScopeHolder>(), scope };
-    // The scope changed between two checks. The next check regrants all holders.
+    // The scope has changed since the last check. The next check then updates all streams.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
     entries.set(key, entry);
@@ -88,12 +88,12 @@ export class ScopeRecheck {
     if (entries.size === 0) this.#entries.delete(user);
   }
 
-  /** Checks all grants again, a few at the same time. */
+  /** Checks the grants of all streams, a few at the same time. */
   async recheck(): Promise<void> {
     await this.#checkAll([...this.#entries.values()].flatMap((own) => [...own.values()]));
   }
 
-  /** Checks the grants of one credential again, because its user has changed. */
+  /** Checks the grants of one credential, because its user has changed. */
   async recheckUser(user: User): Promise<void> {
     await this.#checkAll([...this.#entries.get(user)?.values() ?? []]);
   }
@@ -129,9 +129,8 @@ export class ScopeRecheck {
 }
 
 /**
- * Returns true if the scope needs no recheck. `public` access to all rows cannot change, and
- * neither can access without a user if no scope is public. Fields that depend on the user can
- * change, so they need a recheck.
+ * Returns true if the grant cannot change: `public` access to all rows, and access without a user
+ * if no scope is public. Fields that depend on the user can change, so they need checks.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
@@ -149,10 +148,10 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 
 const maxConcurrentChecks = 8;
 
-/** The timeout of a scope in milliseconds. A scope that never resolves must not block others. */
+/** Timeout of a scope in milliseconds: a scope that never resolves must not block other checks. */
 const maxMs = 10_000;
 
-/** No scope has this string. */
+/** No scope has an empty canonical text. */
 const mixed = "";
 
 function keyOf({ resource, access }: ScopedRequest): string {

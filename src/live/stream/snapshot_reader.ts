@@ -14,29 +14,29 @@ import type { LiveQuery } from "../live_query.ts";
 import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 
 export interface SnapshotPage {
-  /** An `existing` event, shared by the streams that request the same page. */
+  /** The bytes of an `existing` event, which all streams that request the page share. */
   readonly bytes: Uint8Array;
   readonly position: Position;
-  /** The start of the next page; null after the last one. */
+  /** Where the next page starts; null after the last page. */
   readonly next: SnapshotStart | null;
-  /** The ids of the rows, if the group tracks which rows its clients hold. */
+  /** The row ids; empty if the group does not track which rows its clients hold. */
   readonly keyIds: readonly string[];
 }
 
-/** The row after which a page of a snapshot begins. */
+/** The row after which a page starts. */
 export interface SnapshotStart {
-  /** The key of the row as the process represents it. */
+  /** The row's key as JavaScript values. */
   readonly key: Key;
-  /** The key of the row as the database stores it. */
+  /** The row's key as the database stores it. */
   readonly stored: readonly SqlValue[];
-  /** The maximum number of rows in the next page. The number is small if rows are large. */
+  /** The maximum number of rows in the next page, which is smaller if rows are large. */
   readonly maxRows: number;
 }
 
 export interface SnapshotRequest {
-  /** The row after which the page begins, or null for the first page. */
+  /** The row after which the page starts, or null for the first page. */
   readonly start: SnapshotStart | null;
-  /** A position that the page must cover; null if any page is sufficient. */
+  /** The page must contain all changes up to this position; null if any page is sufficient. */
   readonly minPosition: Position | null;
   /** The user or the address of the stream. */
   readonly identity: string;
@@ -61,7 +61,7 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
-  /** Number of rows in another stream's first page, by table, if not all rows fitted. */
+  /** The row limit of first pages by table, as adapted to the size of the rows. */
   readonly #firstRows = new WeakMap<TableInfo, number>();
 
   constructor(options: SnapshotReaderOptions) {
@@ -83,11 +83,11 @@ export class SnapshotReader {
       }
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // Pages are dropped in order of use, but a key that is set again keeps its place in a Map.
+    // Deletes the id first, because a Map would keep its place, and drops are from old to new.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
-      // After a failure the next request reads again.
+      // A failed read must not be shared: the next request reads again.
       page.catch(() => this.#recent.delete(id));
     }
     return await page;
@@ -102,7 +102,7 @@ export class SnapshotReader {
     }
   }
 
-  /** Drops all pages, because the rights of the database role have changed. */
+  /** Drops all pages, because the rights of the database user have changed. */
   forgetPages(): void {
     this.#recent.clear();
   }
@@ -117,7 +117,7 @@ export class SnapshotReader {
     const fitting = cells.slice(0, countFitting(cells, this.#options.limits.maxEventBytes));
     const rows = reader.toRows(fitting, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows, identity);
-    // If not all rows could be presented, the remaining rows begin the next page.
+    // If the view could not present all rows, the next page starts with the remaining rows.
     const isLast = cells.length < maxRows && items.length === cells.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];
@@ -137,7 +137,7 @@ export class SnapshotReader {
     };
   }
 
-  /** Returns the cells of the next rows, at least one row and fewer if rows are large. */
+  /** Returns the next rows as stored values: at least one row, and fewer if rows are large. */
   async #readCells(
     { table, filter, reader }: LiveQuery,
     start: SnapshotStart | null,
@@ -162,7 +162,7 @@ export class SnapshotReader {
           maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
           timeoutMs: limits.queryTimeoutMs,
         });
-        // Rows may have become smaller, so the next stream requests more of them.
+        // The rows may be smaller the next time, so the next stream tries more of them.
         if (start === null) this.#firstRows.set(table, nextMaxRows(maxRows, this.#options));
         return { cells, maxRows, position };
       } catch (error) {
@@ -173,10 +173,10 @@ export class SnapshotReader {
   }
 }
 
-/** Other streams may wait for the same page, therefore the read is never aborted. */
+/** The read is never aborted, because other streams may wait for the same page. */
 const unaborted = new AbortController().signal;
 
-/** Returns how many of the rows fit into this many bytes; at least one. */
+/** Returns how many of the rows, at least one, have at most this many bytes in total. */
 function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, row] of cells.entries()) {
@@ -186,14 +186,14 @@ function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number)
   return cells.length;
 }
 
-/** Doubles the limit of rows, since small rows may follow pages of large rows. */
+/** Doubles the number of rows in a page, because small rows can follow large ones. */
 function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number {
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
 /**
- * Returns the text of a snapshot's page. The last page says that no page follows. `ids` are the ids
- * of the items, if the items do not contain their keys.
+ * Returns the event text of a snapshot's page. The last page says that none follows. `ids` are the
+ * row ids, or null if the rows contain their keys.
  */
 export function snapshotPageText(
   items: readonly Row[],
@@ -203,7 +203,7 @@ export function snapshotPageText(
   return eventText("existing", ids === null ? { items, hasMore } : { items, ids, hasMore });
 }
 
-/** Returns true if the items contain their key. Otherwise the client needs ids for later events. */
+/** Returns true if rows contain their key. Otherwise the client needs ids to match later events. */
 function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
   return item === undefined || primaryKey.every(({ name }) => Object.hasOwn(item, name));
 }

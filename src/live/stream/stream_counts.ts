@@ -1,4 +1,4 @@
-/** The numbers of streams of one kind that a hub has opened, ended and refused. */
+/** The numbers of streams of one kind (rows or aggregates) that were opened, ended, refused. */
 export interface StreamCounts {
   opened: number;
   ended: number;
@@ -8,7 +8,7 @@ export interface StreamCounts {
 export interface HubCounts {
   readonly rows: StreamCounts;
   readonly aggregates: StreamCounts;
-  /** The number of streams of rows that began at a resume token. */
+  /** The number of row streams that continued after a resume token. */
   resumed: number;
 }
 
@@ -17,7 +17,7 @@ export function noCounts(): HubCounts {
   return { rows: { ...none }, aggregates: { ...none }, resumed: 0 };
 }
 
-/** Counts a stream as opened or refused. */
+/** Counts an attempt to open a stream as opened or refused. */
 export async function countOpening<T>(counts: StreamCounts, opening: Promise<T>): Promise<T> {
   try {
     const opened = await opening;

@@ -1,11 +1,11 @@
 import type { LiveStream } from "./live_stream.ts";
 
-/** A part of a multiplexed stream, as the hub of its live stream uses it. */
+/** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends, as the first part proposed it. */
+  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
   endsAt(proposed: number): number;
-  /** Attaches a live stream. `end` ends the stream with its position and a delay. */
+  /** Attaches the live stream. `end` ends the stream with a resume token and a delay. */
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
-  /** Ends all parts with their positions and this delay, and then the whole stream. */
+  /** Ends all parts, each with its resume token, and then the whole stream. */
   endWhole(delayMs: number): void;
 }

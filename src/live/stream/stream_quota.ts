@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The quota of streams: the number of open streams for a user and for an address. */
+/** How many streams a user, and an IP address, may have open. */
 export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
@@ -9,10 +9,10 @@ export interface StreamQuotaLimits {
 
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** 0 for a part, because its multiplexed stream has taken a slot. 1 for every other stream. */
+  /** 0 for a part, because its multiplexed stream already counts; 1 for every other stream. */
   readonly streams: 0 | 1;
   readonly parts: number;
-  /** The estimated work of the filter for each character of a changed row. */
+  /** The estimated steps of the filter for each character of a changed row. */
   readonly work: number;
 }
 
@@ -24,13 +24,13 @@ interface Count {
 }
 
 /**
- * The quota of open streams of an app in this process, counted by user and by address. Streams of
- * other processes are not counted, because they use nothing in this process.
+ * Counts the open streams of this process by user and by IP address, and limits them. Streams of
+ * other processes use no memory or time of this process, so they do not count.
  */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
-  /** The estimated work of the filters of all open streams. */
+  /** The estimated steps of the filters of all open streams, per character of a changed row. */
   #work = 0;
 
   constructor(limits: StreamQuotaLimits) {
@@ -38,7 +38,7 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot for a stream whose filter takes `work`. The slot must be freed once. Throws a 429
+   * Takes a slot for a stream whose filter needs `work`, which the caller frees once. Throws a 429
    * if no slot is free, and a 422 if the filters of all open streams would need too much work.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
@@ -51,8 +51,8 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot for a part of a multiplexed stream, which has already taken its own slot. Only the
-   * work of the part's filter counts. Throws like {@link take}, except for the 429.
+   * Takes a slot for a part of a multiplexed stream. Only the work of its filter counts, because
+   * the multiplexed stream has its own slot. Throws the 422 of {@link take}.
    */
   takePart(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 0, parts: 0, work });
@@ -66,7 +66,7 @@ export class StreamQuota {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
     if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");
-    // Callers with an unknown address share one counter.
+    // All callers without a known IP address share one counter.
     const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress, taken);
     const counts = user === null
       ? [byAddress]
@@ -87,7 +87,7 @@ export class StreamQuota {
       count.open -= streams;
       count.parts -= parts;
       count.work -= work;
-      // The parts of a stream may end after the stream.
+      // The filters of a multiplexed stream's parts may end after the stream itself.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
@@ -100,7 +100,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // A single stream may have the maximum number of parts, independent of the limit of streams.
+    // One stream alone may have the maximum number of parts, whatever the limit of streams is.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }
@@ -108,7 +108,7 @@ export class StreamQuota {
   }
 }
 
-/** The average number of parts of a multiplexed stream. More parts would delay other streams. */
+/** Parts that each allowed stream adds to the limit of parts. More would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -119,14 +119,14 @@ function tooMany(why: string): Problem {
   );
 }
 
-/** The time in seconds until an open stream usually notices that its client has disconnected. */
+/** Seconds until the service has usually noticed that the client of an open stream is gone. */
 const retryAfterSeconds = "15";
 
-/** The work limit of one user or address: two of the most expensive filters, or 200 searches. */
+/** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The additional work for each allowed stream beyond the default: four text searches. */
+/** The work that each allowed stream beyond the default adds: four text searches. */
 const workOfStream = 20;
-/** The limit of work for all streams in the process: two thousand text searches. */
+/** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

@@ -11,26 +11,25 @@ import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
-/** The start and the end of a stream's session, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
-  /** The time at which the stream was opened, by the monotonic clock. */
+  /** Monotonic time at which the stream was opened. */
   readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
-  /** The part of a multiplexed stream, or null for a separate stream. */
+  /** The part of a multiplexed stream that carries this stream; null if it has its own response. */
   readonly part: StreamPart | null;
   /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** The part of a stream's request that determines the rights of the stream. */
+/** The members of a request that determine the stream's rights. */
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
- * The session of an open stream, which the hub keeps. There may be many long streams, so a session
- * keeps the request only if the rights of the stream can change.
+ * The record of an open stream: its rights, its quota slot and its times. There can be many
+ * streams, so a session keeps the request only if the stream's rights can change.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
@@ -42,9 +41,9 @@ export class StreamSession implements ScopeHolder {
   readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
-  /** The request on which the rights depend, or null if the rights cannot change. */
+  /** The request that determined the rights; null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view that the current grants allow. */
+  /** The rows and the view that the current grants allow; null if the rights cannot change. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
 
@@ -68,7 +67,7 @@ export class StreamSession implements ScopeHolder {
       : rights.map((_right, index) => new RelatedScopeHolder(this, index));
   }
 
-  /** Registers the session's credential and all its grants for regular checks. */
+  /** Starts regular checks of the stream's credential and of all its grants. */
   watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.add(this.user, this);
     const granted = this.#request;
@@ -97,7 +96,7 @@ export class StreamSession implements ScopeHolder {
     else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** Sets a grant that determines which related rows are included. */
+  /** Sets the grant at `index` among those that determine which related rows are included. */
   regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;
@@ -116,7 +115,7 @@ export class StreamSession implements ScopeHolder {
     if (this.#request === null) return;
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#request, scope, view };
-    // Without this error, the stream would silently miss changes of an unrecorded column.
+    // Throws if the new rights read an unrecorded column, whose changes the stream would miss.
     requireRecorded(grantedView, this.#excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
@@ -141,7 +140,7 @@ function grantedRequest(
     reader,
     scope,
     filter,
-    // Without related grants, streams with the same query also share the view.
+    // Without related grants, all streams with the same query share the view object.
     view: view.rights.length === 0 ? query.view : view,
   };
 }

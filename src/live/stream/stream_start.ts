@@ -4,7 +4,7 @@ import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 import type { StreamStart } from "./subscription_state.ts";
 
-/** Returns the start of a stream: the position of its resume token if the client may resume. */
+/** Returns where a stream starts: at the position of its resume token if it can resume. */
 export async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   query: LiveQuery,
@@ -16,11 +16,11 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // A position with a correct seal was issued. If the log lacks it, the database was restored.
+  // A position with a valid seal was once issued. If the log lacks it, the database was restored.
   if (reason === null && !await log.holds(position)) return lost;
-  // If the feed cannot reach the position, the database was restored and has lost that history.
+  // A position that the feed cannot reach belongs to a history that a restore has removed.
   if (!await feed.readUpTo(position)) return lost;
   if (reason !== null) return { kind: "fresh", reason };
-  // The rows that the client has received may reflect any change up to now, from any process.
+  // The client's rows can contain any change up to now, from any process. All must be published.
   return await feed.readUpTo(await log.end()) ? position : lost;
 }

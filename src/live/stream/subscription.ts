@@ -32,16 +32,16 @@ import {
 } from "./subscription_state.ts";
 
 /**
- * A client's subscription to rows: the stream that sends a snapshot, missed changes and live
- * events. While the subscription is not live, it works only when its client takes bytes. Therefore
- * a slow client costs only a position and the rest of one chunk. After each wait, the work of a
- * state checks that the state is still current. If not, the work ends.
+ * A stream of rows to one client. It sends a snapshot, missed changes and then live events. Until
+ * the subscription is live, it works only when its client takes bytes. Therefore a slow client
+ * costs only a position and the rest of one chunk. After each `await`, the code checks that the
+ * state of the subscription is still the one for which it works, and ends otherwise.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if the last sent part of a step of the log may not have been its final part. */
+  /** True if the last sent part of a log step was perhaps not the final part of that step. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -79,11 +79,11 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // The events depend on more than the changes, and can be sent only for complete steps.
+    // With related rows, a part of a step cannot be sent, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
-    // If there is no room now, the `ReadableStream` calls `pull` as soon as there is some.
+    // If there is no room now, the `ReadableStream` calls `pull` as soon as there is.
     if (this.hasRoom()) void this.pull();
   }
 
@@ -119,7 +119,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** Sends the first events. The caller sets the state before, because a send may call `pull`. */
+  /** Sends the first events. The state must be set before, because a send can call `pull`. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));
@@ -151,12 +151,12 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** Returns true if work in a state may continue after a wait. */
+  /** Returns true if the work for `state` may continue after an `await`. */
   #isCurrent(state: SubscriptionState): boolean {
     return this.#state === state && !this.isClosed;
   }
 
-  /** Sends one page, after the changes of the earlier pages up to the position of this page. */
+  /** Sends a page, but first the changes up to its position of rows in earlier pages. */
   async #sendPage(state: SnapshotState): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
@@ -173,7 +173,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.send(this.#tokenText(page.position));
   }
 
-  /** Returns the next page; null if the state has been replaced. */
+  /** Returns the next page; null if the subscription has another state by now. */
   async #readPage(state: SnapshotState): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
@@ -183,7 +183,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const isReached = await feed.readUpTo(page.position);
     if (!this.#isCurrent(state)) return null;
     if (isReached) return page;
-    // The history of the log was replaced after the page was read.
+    // A restore of the database has removed the history at the page's position.
     this.invalidate("history_lost");
     return null;
   }
@@ -191,17 +191,17 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Returns the log position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
-    // The change that caused the invalidation may still be in delivery.
+    // The change that caused the invalidation may not be completely delivered yet.
     if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
     return sent.cursor.position;
   }
 
-  /** Sends the changes of earlier pages. Returns false until all changes up to `page` are sent. */
+  /** Sends changes of rows in earlier pages. Returns false until all up to `page` are sent. */
   async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
     if (window === null) return false;
-    // Changes that the page does not cover are read again after the page.
+    // Changes after the position of the page are read again later.
     const changes = window.changes.filter((change) => log.covers(page.position, change));
     const { position } = window.cursor;
     const to = log.includes(page.position, position) ? position : page.position;
@@ -226,12 +226,12 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (!window.isEnd) return;
     const isReached = await feed.readUpTo(position);
     if (!this.#isCurrent(state)) return;
-    // The database was restored to an earlier state, and never reaches the position.
+    // The position belongs to a history that a restore of the database has removed.
     if (!isReached) return this.invalidate("history_lost");
     await feed.whilePaused(() => this.#goLive(state));
   }
 
-  /** Sends the few changes since the last read while publishing is paused, and goes live. */
+  /** Pauses the feed, sends the few changes since the last read, and becomes live. */
   async #goLive(state: CatchUpState): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;
@@ -244,16 +244,16 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
     } else if (sent.isRepeat) {
-      // Without this token, a client would learn only at the next heartbeat that it is up to date.
+      // Without this token, a client would learn that it is up to date only at a heartbeat.
       this.send(this.#tokenText(sent.cursor.position));
     }
-    // A send can detect that the client has disconnected.
+    // `send` can find out that the client has disconnected.
     if (this.isClosed) return;
     this.#state = liveState;
     this.#group.join(this, state.held);
   }
 
-  /** Returns the next changes; null if the state has been replaced. */
+  /** Returns the next changes; null if the subscription has another state by now. */
   async #readChanges(
     state: SnapshotState | CatchUpState,
     sent: SentChanges,
@@ -267,13 +267,13 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // A few changes are sent one by one. Of many changes, only the net changes are sent.
+    // Few changes are sent one by one. Many changes are combined to one event for each row.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;
   }
 
-  /** Sends the events of changes up to a position. Returns false if the state has been replaced. */
+  /** Sends the events of changes up to a position. Returns false if the state is another by now. */
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,
@@ -286,7 +286,8 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const { held } = state;
     const options = { group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
     const render = () => this.#isCurrent(state) ? renderChanges(changes, options) : null;
-    // Many clients that catch up together would fill the queue of reads, and delay list requests.
+    // Without the semaphore, many clients that catch up would delay list requests in the read
+    // queue.
     const waits = group.isSentByStep && changes.length > 0 && !isPaused;
     const rendered = waits
       ? await catchUpSemaphore.run(async () => await render(), identity)

@@ -16,51 +16,51 @@ import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
 /**
- * The state of a subscription: sending its snapshot, catching up, or live. The first state, also
- * after each invalidation, is {@link firstState}. A snapshot is followed by a {@link CatchUpState},
- * and then by {@link liveState}. It becomes {@link parked} if its client does not read.
+ * A subscription sends its snapshot, catches up, or is live. It starts, also after an invalidation,
+ * in {@link firstState}. After a snapshot it has a {@link CatchUpState}, then {@link liveState}. It
+ * is {@link parked} while its client does not read.
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
-/** The state of a subscription that sends its rows page by page, with changes of earlier pages. */
+/** Sends all rows page by page, and between pages the changes of rows in earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /** True after an invalidation. The pages must be newer than the cause of the invalidation. */
+  /** True after an invalidation. Pages must then contain the change that caused it. */
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
-  /** The next page, if it was read but changes up to its position are still to be sent. */
+  /** A page that was read, but must wait until changes up to its position are sent. */
   page: SnapshotPage | null;
-  /** The changes that were sent, or null before the first page was sent. */
+  /** How far changes were sent, or null before the first page. */
   sent: SentChanges | null;
 }
 
-/** The state of a subscription that sends the changes that its client has missed. */
+/** Sends the changes that the client has missed. */
 export interface CatchUpState {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;
   readonly sent: SentChanges;
-  /** Reason why the client must start over if the log no longer has the changes. */
+  /** Why the client must start over if the log no longer contains the next changes. */
   readonly lossReason: InvalidationReason;
 }
 
-/** The state of a live subscription. It contains no data, because most streams are live. */
+/** Receives the events of its group. All live subscriptions share one object to save memory. */
 export interface LiveState {
   readonly kind: "live";
 }
 
-/** The changes that a subscription has sent while catching up, and how it sends the next ones. */
+/** How far a subscription has sent the history of changes, and how it sends the next changes. */
 export interface SentChanges {
   cursor: HistoryCursor;
-  /** True if only the net change of each row becomes an event. */
+  /** True to send one event for each row, which combines the row's changes. */
   isNet: boolean;
   /** True if the client may have received some of the next changes already. */
   isRepeat: boolean;
 }
 
-/** The start of a subscription: all rows, changes from now on, or changes after a position. */
+/** Where a subscription starts: all rows, changes from now on, or changes after a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 export interface SubscriptionOptions {
@@ -70,9 +70,9 @@ export interface SubscriptionOptions {
   readonly identity: string;
 }
 
-/** The start of a subscription with all rows, because the client must discard its rows. */
+/** Starts with all rows after an event that makes the client discard its own rows. */
 export interface FreshStart {
-  /** Distinguishes this object from a position. */
+  /** Distinguishes a fresh start from a {@link Position}. */
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
 }
@@ -93,15 +93,15 @@ export function firstState(
       sent: null,
     };
   }
-  // It is not known which rows an earlier stream has sent to the client.
+  // Which rows an earlier stream has sent to the client is unknown.
   const held = keepsHeldRows ? HeldRows.unknown(log) : null;
   if (start === "now") return stateAfterSnapshot(held, feed.position);
-  // The connection may have broken after events that the token does not cover.
+  // Before the connection broke, the client may have received events after the token's position.
   const sent = { ...sentUpTo(start), isRepeat: true };
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** Returns the limits of a read. With related rows, the changes of a step must be sent together. */
+/** Returns the limits of a read. With related rows, a step's changes must be sent together. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
@@ -109,32 +109,32 @@ export function windowLimits(
   return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
-/** Returns the sent changes after a stream has sent all changes or a page up to a position. */
+/** Returns the state of a stream that has sent everything up to a position. */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: historyCursorAt(position), isNet: false, isRepeat: false };
 }
 
 export interface ChangesToSend {
-  /** The position up to which all changes are sent. */
+  /** The log position after the changes. */
   readonly to: Position;
   readonly sent: SentChanges;
-  /** True if the feed is paused. A stream that waits in a queue must not prolong the pause. */
+  /** True if the feed is paused. The stream must then not wait in a queue. */
   readonly isPaused?: boolean;
 }
 
-/** Returns the key up to which a snapshot has sent its rows, or null if no such key is known. */
+/** Returns the key of the last row that the snapshot has sent; null if key order is unknown. */
 export function sentKey(
   state: SnapshotState | CatchUpState,
   matcher: Pick<Matcher, "knowsKeyOrder">,
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // A string column of an existing table may have another collation. Then changes of rows in later
-  // pages are also sent, and the page repeats them.
+  // If a string key of an existing table has another collation, key order is unknown. Changes of
+  // rows in later pages are then sent too, and the pages repeat these rows.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 
-/** Returns the state of a subscription after the last page of its snapshot. */
+/** Returns the state after a snapshot: it catches up from the position of the last page. */
 export function stateAfterSnapshot(held: HeldRows | null, position: Position): CatchUpState {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
@@ -142,7 +142,7 @@ export function stateAfterSnapshot(held: HeldRows | null, position: Position): C
 /** The state that all live subscriptions share. */
 export const liveState: LiveState = Object.freeze({ kind: "live" });
 
-/** Returns the state of a live subscription whose client does not read, until the client reads. */
+/** Returns the state of a live subscription whose client does not read its bytes. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
