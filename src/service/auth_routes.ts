@@ -5,8 +5,8 @@ import type { AppEnv } from "./middleware.ts";
 
 /**
  * Mounts the deployer's router for authentication. A Hono app shares the context of the service's
- * app. Its routes see the user, and its errors become responses and observations like the errors of
- * other routes. Any other router receives the request without the path prefix.
+ * app: its routes see the user, and its errors are handled like those of other routes. Any other
+ * router receives requests without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
@@ -16,12 +16,12 @@ export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router
     const mounted = hono.basePath(path);
     for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
   } else {
-    // A router may accept further arguments, such as facts about the connection.
+    // `fetch` may accept further arguments, such as information about the connection.
     hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
   }
 }
 
-/** A Hono app from another copy of Hono, which the deployer's package may contain. */
+/** A Hono app that another copy of Hono has created, e.g. the copy of the deployer's package. */
 interface ForeignHono {
   readonly routes: Hono["routes"];
   readonly errorHandler: unknown;
@@ -31,13 +31,13 @@ function isForeignHono(routes: object): routes is ForeignHono {
   return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
 }
 
-/** Returns true if an app has a custom error handler. A new app has the default handler of Hono. */
+/** Returns true if the error handler of an app differs from the default in its copy of Hono. */
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
 }
 
-/** Returns the routers for authentication. Throws a plain Error for a resource at their path. */
+/** Returns the routers for authentication. Throws a plain Error if a resource has their path. */
 export function authRoutersOf(
   given: readonly { readonly routes?: Router | undefined }[],
   { basePath }: { readonly basePath: string },
@@ -48,7 +48,7 @@ export function authRoutersOf(
   return routers;
 }
 
-/** Throws for a resource at this path, because the resource or router would be unreachable. */
+/** Throws if a resource has this path, because one of the two would be unreachable. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

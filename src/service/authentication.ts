@@ -5,20 +5,20 @@ import type { Observer } from "../runtime/observation.ts";
 import { isHttpException } from "./http_exception.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 
-/** The deployer's authentication, with middlewares that change it for single paths. */
+/** The authentication of an app, with exceptions for single paths. */
 export interface Authentication {
   /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
-  /** Skips the authentication of a path. */
+  /** Requests to this path are not authenticated. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** Treats a caller with a refused credential as anonymous, for paths such as the login. */
+  /** On this path, e.g. the login, a caller with a refused credential is anonymous. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
-/** Counts a request that authentication refuses with 401. Throws a 429 above the rate limit. */
+/** Counts a request that authentication refused with 401. Throws a 429 above the rate limit. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
-/** Returns the middleware that runs the app's authenticators and then the deployer's middleware. */
+/** Returns a middleware that runs the app's authenticators, then the deployer's middleware. */
 export function identifyingMiddleware(
   identify: Credentials["identify"] | null,
   own: Middleware | undefined,
@@ -31,7 +31,7 @@ export function identifyingMiddleware(
   };
 }
 
-/** Creates the authentication of an app. Without rate limits, `countRefusal` is null. */
+/** Creates the authentication of an app. `countRefusal` is null without rate limits. */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,
@@ -42,7 +42,7 @@ export function createAuthentication(
     authenticate(context, next) {
       const exception = exceptions.get(context);
       if (exception === undefined) {
-        // Without rate limits, the middleware is called directly to save a promise.
+        // Calling the middleware directly saves a promise.
         return countRefusal === null ? given(context, next) : counted(countRefusal, context, next);
       }
       return exception === "skip" ? next() : tolerated(context, next);

@@ -20,14 +20,14 @@ export interface BodyReadingOptions {
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The client's address, or null if neither the listener nor a trusted proxy reports one. */
+  /** The IP address of the client; null if no listener and no trusted proxy reports it. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
-  /** Runs work of the request when the scheduler reaches the request. */
+  /** Runs work that can block the event loop, when the scheduler selects this request. */
   inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
 }
 
-/** Reads the body of a request within the limits. Throws a 400, 408, 413 or 415. */
+/** Reads a request's body within the limits. Throws a 400, 408, 413 or 415. */
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,

@@ -5,11 +5,11 @@ import type { Middleware } from "./middleware.ts";
 
 /** The options of CORS: the origins whose pages may call the service from a browser. */
 export interface CorsOptions {
-  /** The allowed origins: exact strings, or `*` for all. */
+  /** The allowed origins, exactly as browsers send them, or `*` for all. */
   readonly origin: string | readonly string[];
   /** True to allow cookies. Not allowed together with `*`. */
   readonly credentials?: boolean | undefined;
-  /** The time for which a browser may cache a preflight response, in seconds. Default: 600. */
+  /** How long a browser may cache the response to a preflight, in seconds. Default: 600. */
   readonly maxAge?: number | undefined;
 }
 
@@ -25,7 +25,7 @@ const members = {
 
 export const corsOptionDescription = either(flag(), group(members)).default(false);
 
-/** Returns true for an origin as browsers send it: in lower case, without a path or slash. */
+/** Returns true for an origin as browsers send it: in lower case, with no path or final slash. */
 function isOrigin(given: unknown): boolean {
   if (given === "*") return true;
   return typeof given === "string" && (URL.parse(given)?.origin === given || isOpaque(given));
@@ -36,12 +36,12 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** Returns why a string is no origin that browsers send, or null for an origin or a non-string. */
+/** Returns why browsers never send this origin; null for a valid origin or for no string. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
   const url = URL.parse(given);
-  // The message omits the origin, because the origin may contain a password.
+  // The message does not contain the value, which may include a password.
   if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
   if (given.includes("*")) {
     return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;
@@ -75,7 +75,7 @@ const requestHeaders = [
   "X-API-Key",
 ];
 
-/** The response headers that a browser may expose to a page. */
+/** The response headers that scripts of a page can read. */
 const answerHeaders = [
   "ETag",
   "Idempotency-Replayed",
@@ -93,8 +93,8 @@ const answerHeaders = [
 ];
 
 /**
- * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is an
- * additional request header that a page may send. Throws a plain Error for `*` with credentials.
+ * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is
+ * another request header that a page may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(
   options: true | OptionValues<typeof members>,

@@ -6,13 +6,13 @@ import { exceptionReply, type HttpException, isHttpException } from "./http_exce
 import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 
-/** Returns the response to a thrown error. `prefix` is the path at which the app is mounted. */
+/** Returns the response to a thrown error. `prefix` is the mount path of the app. */
 export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/** The status of a request whose client left before the response, as in nginx. For metrics only. */
+/** The status in metrics if the client disconnected before the response. nginx has it, too. */
 const clientLeftStatus = 499;
 
-/** Returns true if an error only means that the client has disconnected. */
+/** Returns true if the cause of an error is that the client has disconnected. */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
   const mayBe = error instanceof Problem
@@ -21,7 +21,7 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** How long an overloaded service counts refusals without reporting them, in milliseconds. */
+/** Refusals because of overload are reported together after this time, in milliseconds. */
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and reports internal errors. */
@@ -32,7 +32,7 @@ export function createErrorResponder(
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /** Observes an error. Refusals are only counted: a client can cause thousands per second. */
+  /** Reports an error. Overload refusals are only counted: thousands per second are possible. */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });
@@ -63,10 +63,10 @@ export function createErrorResponder(
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
-    // A middleware has read the body of the response, so only its headers are left.
+    // If a middleware has read the response's body, only its headers can be used.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirect is not an error, and a problem document is more specific than a new problem.
+    // A redirect is no error, and a problem document says more than one created here.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

@@ -3,23 +3,23 @@ import type { KeyValue } from "../kv/key_value.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A health check of one dependency, such as the database, the store or the search index. */
+/** The health check of a dependency, such as the database, the store or the search index. */
 export interface HealthCheck {
   /** The name of the check in the member `checks`, for example `database`. */
   readonly name: string;
-  /** True if requests succeed without the dependency. */
+  /** True if requests still succeed when the dependency fails. */
   readonly isDispensable?: boolean | undefined;
-  /** Resolves if the dependency works. A rejection fails the check but not the health request. */
+  /** Resolves if the dependency works, and rejects if it fails. */
   run(): Promise<unknown>;
 }
 
 export interface CheckResult {
-  /** `degraded` if the check fails but requests succeed without the dependency. */
+  /** `degraded` if the check failed and requests still succeed. */
   readonly status: "ok" | "degraded" | "unavailable";
   readonly latencyMs: number;
 }
 
-/** The response of the health route `GET /readyz`. */
+/** The result of the health route `GET /readyz`. */
 export interface Readiness {
   readonly status: 200 | 503;
   readonly body: {
@@ -30,17 +30,16 @@ export interface Readiness {
 
 export interface ReadinessOptions {
   readonly clock: Clock;
-  /** True while the process is stopping. A load balancer should then send no new requests. */
+  /** True while the process stops. A load balancer should send no new requests then. */
   readonly draining: boolean;
   /** The timeout of one check, in milliseconds. Default: 1,000. */
   readonly deadlineMs?: number | undefined;
 }
 
 /**
- * Handles the health route `GET /readyz` and runs all checks concurrently. Responds with 503 if a
- * required check fails, or while the service drains. A load balancer removes an instance that
- * responds with 503. If a shared store were required, a failure of the store would remove all
- * instances.
+ * Runs all checks concurrently for the health route `GET /readyz`. The status is 503 if a required
+ * check fails or the service is stopping: a load balancer then sends no requests to this instance.
+ * A shared store must not be required, or its failure would stop all instances.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
@@ -57,7 +56,7 @@ export async function readiness(
   };
 }
 
-/** Returns the health check of a database. The check runs a query that reads no table. */
+/** Returns the health check of a database: a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return {
     name: "database",
@@ -65,15 +64,14 @@ export function databaseCheck(connection: Connection): HealthCheck {
   };
 }
 
-/** Returns the health check of the key-value store. The check reads a key that has no value. */
+/** Returns the health check of the key-value store: a read of a key without value. */
 export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
 /**
- * Returns true if requests succeed without the key-value store. Rate limits allow requests then,
- * but proof of work and CAPTCHAs refuse them. Routes of streams are ignored, because they require
- * neither.
+ * Returns true if requests still succeed when the key-value store fails. Rate limits then allow
+ * requests, but proof of work and CAPTCHAs refuse them. Routes of streams need neither.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
@@ -93,7 +91,7 @@ async function runCheck(
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // The response omits the reason, because the caller is anonymous.
+    // The response does not contain the reason of a failure, because any caller can read it.
     () => outcome.resolve(failed),
   );
   const status = await outcome.promise;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { escapeHtml } from "../protocol/escape_html.ts";
 
-/** Returns an HTML page of the service. The caller must have escaped the strings in `content`. */
+/** Returns an HTML page of the service. Strings in `content` must already be escaped. */
 export function htmlPage(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -42,7 +42,7 @@ th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); te
 th { color: var(--faint); font-weight: normal }
 `;
 
-/** The Content-Security-Policy of the service's pages: no script, no request, one style sheet. */
+/** The Content-Security-Policy of pages without scripts and requests, with one style sheet. */
 export const pageSecurityPolicy: string = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,

@@ -4,12 +4,12 @@ import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
- * An `HTTPException` of Hono, which middlewares throw to refuse a request. The structure identifies
- * the exception, because a middleware may use its own copy of Hono.
+ * An `HTTPException` of Hono, which middlewares throw to refuse a request. It is recognized by its
+ * members, because a middleware may use another copy of Hono.
  */
 export interface HttpException extends Error {
   readonly status: number;
-  /** The response that the middleware has passed to the exception. */
+  /** The response that the middleware gave the exception. */
   readonly res?: Response | undefined;
   getResponse(): Response;
 }
@@ -39,7 +39,7 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [500, "internal-error"],
 ]);
 
-/** Returns an exception as a problem with equal status and message. */
+/** Returns an exception as a problem with its status and message. */
 export function exceptionReply({ status, message }: HttpException): Reply {
   return {
     status,

@@ -1,9 +1,9 @@
 import type { Context, Next } from "@hono/hono";
 import type { User } from "../auth/user.ts";
 
-/** The variables of the Hono context that every middleware and route of an app shares. */
+/** The context variables that all middlewares and routes of an app share. */
 export interface AppEnv {
-  /** The variables that `c.get` and `c.set` access. */
+  /** The variables for `c.get` and `c.set`. */
   readonly Variables: {
     /** The user that `auth.middleware` has set. Absent for an anonymous caller. */
     user: User | null | undefined;
@@ -11,8 +11,8 @@ export interface AppEnv {
 }
 
 /**
- * A Hono middleware. Methods have bivariant parameters, so this type accepts middlewares for any
- * Hono app, and functions with this app's context.
+ * A Hono middleware. The type accepts middlewares that were declared for any Hono app, because
+ * TypeScript compares the parameters of methods less strictly.
  */
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;

@@ -98,7 +98,7 @@ export class DirectConnection implements LiveConnection {
     this.#heardAt = 0;
   }
 
-  /** Requests and reads one stream for all subscribers whose pause is over. */
+  /** Opens one stream for all subscribers that need not wait. */
   async #open(): Promise<void> {
     const { now, isHidden } = this.#transport.environment;
     this.#cancelOpening();
@@ -121,7 +121,7 @@ export class DirectConnection implements LiveConnection {
         if (this.#stream !== own) return;
         this.#heardAt = now();
         if (!isHidden()) seenAt = now();
-        // The page was hidden for only a short time, so its streams stay open.
+        // The page has not been hidden for long, so its streams stay open.
         if (now() - seenAt < hiddenMs) return;
         this.#stop();
         this.#report("stale", null);
@@ -189,19 +189,19 @@ export class DirectConnection implements LiveConnection {
     const cause = error instanceof ServiceError ? error : null;
     const status = statusAfter(cause);
     const delay = this.#delayAfter(cause);
-    // If a stream for a changed set of subscribers cannot be opened, the old stream continues.
+    // If the stream for a changed set of subscribers fails to open, the old stream continues.
     if (stream !== this.#asking || this.#stream === null || status !== "stale") {
       this.#stop();
       this.#report(status === "stale" && !isOnline() ? "offline" : status, cause);
     }
     if (delay === Infinity) {
-      // No further attempt is scheduled. The program calls `wake` after a sign-in.
+      // There is no further attempt until the program calls `wake`, e.g. after a sign-in.
       for (const member of this.#members.values()) member.notBefore = delay;
       return;
     }
     this.#pausedUntil = now() + delay;
     this.#limitedUntil = status === "limited" ? this.#pausedUntil : 0;
-    // The new schedule replaces any scheduled opening.
+    // Removes a scheduled opening, whose time is outdated now.
     this.#opensAt = Infinity;
     this.#openAt(0);
   }
@@ -215,19 +215,19 @@ export class DirectConnection implements LiveConnection {
 
 interface Member {
   readonly subscriber: Subscriber;
-  /** The earliest time to request the subscription. `Infinity` after a permanent refusal. */
+  /** The earliest time at which the subscription may be requested; `Infinity` after a refusal. */
   notBefore: number;
 }
 
 const maxSubscriptions = 50;
-/** The delay before a request, in milliseconds. Lists that subscribe in this time share it. */
+/** Delay before a stream is opened, in milliseconds, so that it includes lists that follow. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
-  // Without a problem document, the status is NaN, and every comparison with NaN is false.
+  // Without a problem document, `status` is NaN, with which every comparison is false.
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

@@ -7,17 +7,17 @@ export interface StreamListener {
 }
 
 /**
- * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block. The parser accepts only
- * the format of the service: lines end in LF, and no block has two `data` lines. Calls `arrived`
- * for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if the stream
- * breaks or the signal is aborted, even if more data has been received by then.
+ * Parses a stream of server-sent events (WHATWG HTML, 9.2.6) block by block. It accepts only the
+ * service's format: lines end in LF, and no block has two `data` lines. Calls `arrived` for each
+ * chunk, including heartbeats. Resolves at the end of the stream. Rejects as soon as the stream
+ * breaks or the signal is aborted, even if received data is still unread.
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal,
   { take, arrived }: StreamListener,
 ): Promise<void> {
-  // Node ignores the signal after it has collected the request, so the reader has the signal too.
+  // Node can lose the signal of `fetch` after the response, so the reader has the signal, too.
   const reader = body.pipeThrough(new TextDecoderStream(), { signal }).getReader();
   for (let text = "";;) {
     const { done, value } = await reader.read();

@@ -9,7 +9,7 @@ import { sortFieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
 
-/** The options of a live list that do not depend on the type of its rows. */
+/** The options of a live list whose types do not depend on its rows. */
 export interface UntypedListOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;
@@ -19,14 +19,14 @@ export interface UntypedListOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** Creates the store of a live list, and a set of rows that starts with the rows of `seed`. */
+/** Creates a live list's store. The list starts with the rows of `seed`, if there is one. */
 export function createLiveListStore(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy, seed);
-  // The client sorts the list, so it also requests the fields of `orderBy`.
+  // The client sorts the rows, so the request must include the fields of `orderBy`.
   const fields = select && [...new Set([...select, ...orderBy.map(sortFieldOf)])];
   const list: OpenList & Subscriber = {
     resource: path,
@@ -63,12 +63,12 @@ export function createLiveListStore(
     lists.overlays?.closed();
   }
 
-  /** Runs `work`. If the rows or a function of the program throw, closes only this list. */
+  /** Runs `work`. If the set of rows or a function of the program throws, only this list closes. */
   function guard(work: () => void): void {
     try {
       work();
     } catch (error) {
-      // Without a token, the service sends all rows again when a listener subscribes again.
+      // Without a token, a later subscription starts over with all rows.
       set.token = null;
       close();
       setState({ ...store.get(), status: "closed", error: null });

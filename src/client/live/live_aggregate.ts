@@ -5,7 +5,7 @@ import { connectionOf } from "./live_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
 import { createStore, type Store } from "./store.ts";
 
-/** The state of a live aggregate with its last result. */
+/** The value of a live aggregate: its latest result and the status of its stream. */
 export interface LiveAggregateState<Group = unknown> {
   /** The groups, as `GET /aggregate` returns them. */
   readonly groups: readonly Group[];
@@ -17,7 +17,7 @@ export interface LiveAggregateState<Group = unknown> {
   readonly error: ServiceError | null;
 }
 
-/** Creates a live aggregate. `query` has the parameters of `GET /aggregate`. */
+/** Creates a live aggregate. `query` has the query parameters of `GET /aggregate`. */
 export function liveAggregate(
   resource: HasHandle,
   query: Readonly<Record<string, unknown>>,

@@ -8,7 +8,7 @@ import { createLiveListStore, type UntypedListOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";
 import type { Store } from "./store.ts";
 
-/** The query of a live list: filter, order and fields. */
+/** The query of a live list: filter, order, fields and included rows. */
 export interface LiveListQuery<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -16,7 +16,7 @@ export interface LiveListQuery<
 > {
   /** The filter, as in a list request. */
   readonly filter?: FilterInput | undefined;
-  /** The order, as in a list request. Nulls come last, and the primary key breaks ties. */
+  /** The order, as in a list request. NULL comes last. The primary key orders equal rows. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
   /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
@@ -24,7 +24,7 @@ export interface LiveListQuery<
   readonly include?: readonly Included[] | undefined;
 }
 
-/** The initial rows of a live list, and how it shows unconfirmed writes. */
+/** The query of a live list, its initial rows, and which unconfirmed rows it shows. */
 export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -33,13 +33,13 @@ export interface LiveListOptions<
   /** The result of `prefetch`, for instance from a server. The list continues after these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Returns true if an unconfirmed row belongs to the list. Default: new rows belong to a list
-   * without a filter, and changed rows remain.
+   * Returns true if a new or changed row, whose write is unconfirmed, belongs to the list. Default:
+   * new rows belong to a list without a filter, and changed rows stay in the list.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
 
-/** A live list of rows. The list has an open stream while it has listeners. */
+/** A live list of rows. It has an open stream while the program listens to it. */
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   /** Returns the current rows as a seed for another process. Null before the first rows. */
   seed(): LiveSeed | null;

@@ -19,37 +19,37 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The type of a field. A list has the type of its elements, and `any` means numbers and strings.
- * For a Postgres enum, the type is the list of labels in order.
+ * The type of a field. For a list column, it is the type of the elements. `any` means numbers and
+ * strings mixed. For a Postgres enum, it is the list of labels in order.
  */
 export type FieldType = string | readonly string[];
 
-/** The rows of a live list at one position of the change log. The seed can be sent as JSON. */
+/** The rows of a live list, with their position in the change log. A seed is valid JSON. */
 export interface LiveSeed extends RowDescription {
   /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The ids of the rows, because `select` may have removed key fields from the rows. */
+  /** The row ids, because rows lack their keys if `select` omits the key fields. */
   readonly ids: readonly LiveRowId[];
   /** The position in the change log up to which the rows contain all changes. */
   readonly token: string;
 }
 
-/** A message from the connection to a live list or aggregate. */
+/** A message to a live list, aggregate or collection from its connection. */
 export type LiveMessage =
-  /** A stream has started. */
+  /** The service has accepted the subscription. */
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token of the request. Otherwise the service sends all
-     * rows. The subscriber's own token may be newer than the token of the request.
+     * True if the stream continues after the token in the request. Otherwise the service sends all
+     * rows. The subscriber may have received a newer token since the request.
      */
     readonly isResumed: boolean;
-    /** The number of streams requested so far, including this stream. */
+    /** The number of streams that the client has requested so far, including this one. */
     readonly asked: number;
   })
   | RowsEvent
   | AggregateEvent
-  /** The stream has sent all changes up to this position in the change log. */
+  /** The subscriber now has all changes up to this position in the change log. */
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
 
@@ -57,7 +57,7 @@ export type RowsEvent =
   | {
     readonly type: "existing";
     readonly items: readonly LiveRow[];
-    /** The ids of the rows. Absent if the rows contain their complete keys. */
+    /** The row ids. Absent if the rows contain their complete keys. */
     readonly ids?: readonly LiveRowId[];
   }
   | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
@@ -74,24 +74,24 @@ export interface AggregateEvent {
 export type StreamEventData =
   | RowsEvent
   | AggregateEvent
-  /** Selects the subscription of the following events. The first selection describes the rows. */
+  /** Says to which subscription the next events belong. The first time, it describes the rows. */
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 
-/** A subscription that the service refused. `/subscribe` would respond with the same problem. */
+/** The service refused a subscription, with the problem that `/subscribe` would return. */
 export interface RefusedSubscription {
   readonly type: "refused";
   readonly key: string;
   readonly status: number;
   readonly problem: ProblemBody;
-  /** The delay before another attempt, in seconds. */
+  /** Seconds until the client may try again. */
   readonly retryAfter?: number;
 }
 
 /**
- * The status of a live list. `connecting`: waiting for the first rows. `live`: the stream works.
- * `stale`: the stream is broken. `offline`: there is no network. `limited`: the service asks the
+ * The status of a live list. `connecting`: there are no rows yet. `live`: the rows are current.
+ * `stale`: the stream is broken. `offline`: also the network is. `limited`: the service asks the
  * client to wait. `needs-auth`: the token must change. `closed`: ended permanently.
  */
 export type LiveStatus =
@@ -105,19 +105,19 @@ export type LiveStatus =
 
 /** A subscriber of a connection: a live list, an aggregate or a collection. */
 export interface Subscriber {
-  /** The path and query of the subscription's `/subscribe` route. */
+  /** The path and query of the `/subscribe` request that would have the same events. */
   readonly path: string;
-  /** Returns the position up to which the subscriber has all changes. Null if it has no rows. */
+  /** Returns the position up to which the subscriber has all changes; null if it has no rows. */
   token(): string | null;
   receive(message: LiveMessage): void;
 }
 
-/** The connection that the live lists and aggregates of a client share. */
+/** The connection that all live lists, aggregates and collections of a client share. */
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens new streams at the subscribers' tokens. The streams thus include all earlier commits. */
+  /** Opens a new stream after the subscribers' tokens, which includes all earlier commits. */
   reopen(): void;
-  /** Ends the pause of refused subscriptions, for instance after a sign-in. */
+  /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
   wake(): void;
 }

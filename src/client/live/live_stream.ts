@@ -2,7 +2,7 @@ import { errorOfResponse } from "../request/service_error.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** One subscription in the request body for a stream. */
+/** One subscription in the body of `POST /__service/live`. */
 export interface SubscriptionRequest {
   readonly key: string;
   readonly path: string;
@@ -38,12 +38,12 @@ export async function readStream(
     });
     if (!response.body) throw await errorOfResponse(response);
     heard();
-    // Reading with the signal also cancels the body if the signal was aborted before the response.
+    // With the signal, the body is cancelled even if the abort preceded the response.
     await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();
   }
 }
 
-/** A stream counts as broken after this silence, in milliseconds: three heartbeats. */
+/** After this silence, in milliseconds, a stream counts as broken: three heartbeats are missing. */
 export const maxSilenceMs = 45_000;

@@ -2,22 +2,22 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list with listeners, as the overlays of unconfirmed writes need it. */
+/** A live list with listeners, as the unconfirmed writes of an outbox use it. */
 export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Returns true if an unconfirmed row belongs to the list. Undefined if `accepts` is not set. */
+  /** Returns true if an unconfirmed row belongs to the list. Undefined without option `accepts`. */
   readonly accepts: ((row: never) => boolean) | undefined;
   /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
-  /** Publishes the changed state of the list. */
+  /** Publishes the list's state after a change. */
   show(): void;
 }
 
-/** The overlays of a client: unconfirmed writes that change the rows which its live lists show. */
+/** Applies unconfirmed writes (overlays) to the rows that the live lists of a client show. */
 export interface ShownOverlays {
-  /** Returns the rows that a list shows, and the number of overlays that change these rows. */
+  /** Returns the rows to show in a list, and the number of unconfirmed writes applied to them. */
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
   /** Called when a list has received a message from its stream. */
   receive(list: OpenList, message: LiveMessage): void;
@@ -28,9 +28,9 @@ export interface ShownOverlays {
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
-  /** The overlays of unconfirmed writes. Null if the client has no optimistic writes. */
+  /** The overlays of unconfirmed writes. Null if the program uses no outbox. */
   overlays: ShownOverlays | null;
-  /** The number of requested streams. Each contains all writes acknowledged before its request. */
+  /** Number of requested streams. A stream contains each write acknowledged before its request. */
   asked: number;
 }
 

@@ -4,8 +4,8 @@ import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**
- * Reads the rows of a live list once. Resolves to a seed, with which another list can begin, such
- * as a list in a page that a server has rendered. Rejects if the list cannot be opened.
+ * Reads the rows of a live list once, as a seed with which another list can start, such as a list
+ * in a page that a server has rendered. Rejects if the list cannot be opened.
  */
 export function prefetch<R extends ApiResource>(
   resource: ResourceClient<R>,
@@ -16,7 +16,7 @@ export function prefetch<R extends ApiResource>(
     const end = list.subscribe(({ error }) => {
       const seed = list.seed();
       if (seed === null && error === null) return;
-      // The callback may run before `subscribe` has returned `end`, so the call waits.
+      // The store calls the listener before `subscribe` returns `end`, so the call of `end` waits.
       queueMicrotask(() => end());
       if (seed !== null) resolve(seed);
       else reject(error);

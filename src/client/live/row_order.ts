@@ -4,9 +4,9 @@ import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
- * Returns the comparison function for a list, with the order of the service. Rows are compared by
- * the fields of `orderBy`, then by the primary key. Nulls come last in both directions. Numbers
- * precede strings, and strings are compared by code point.
+ * Returns the comparison function of a list, which sorts as the service does: by the fields of
+ * `orderBy`, then by the primary key. NULL is last in both directions. Numbers precede strings, and
+ * strings are compared by code point.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
@@ -31,7 +31,7 @@ export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Replaces a row in a sorted list. Inserts if `before` is null, and removes if `after` is null. */
+/** Replaces a row in a sorted list. Inserts `after` if `before` is null, and vice versa removes. */
 export function replaceRow(
   rows: LiveRow[],
   compare: CompareRows,
@@ -53,28 +53,28 @@ export function replaceRow(
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
-  // Enum labels are compared by their position, because the column contains no other strings.
+  // Labels of an enum are compared by their position. The column contains no other strings.
   if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
   const x = doubleOf(a, type);
   const y = doubleOf(b, type);
-  // Strings come last in a column of numbers and strings.
+  // In a column of numbers and strings, strings come last.
   if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
-  // Different decimals may be equal as doubles, so the digits are compared exactly.
+  // Decimals with equal doubles can still differ, so their digits are compared.
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // `<` would compare UTF-16 code units, and an emoji would precede U+FFFF.
+  // `<` would compare UTF-16 code units, by which an emoji precedes U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // The final `Z` of a timestamp sorts before every digit of a longer fraction.
+  // A shorter timestamp ends with `Z` where the other has a digit, and is the earlier one.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
 }
 
 /**
- * Returns the double that is nearest to a number, or NaN for any other value. In a column of
- * numbers and strings, digits in a JSON string are not a number.
+ * Returns the double nearest to a number, or NaN for a string. In a column of numbers and strings,
+ * a JSON string of digits is a string.
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
@@ -82,15 +82,15 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a number that no double equals, and any other value unchanged. */
+/** Returns the digits of a number that has no exact double, and any other value unchanged. */
 function plain(value: unknown): unknown {
-  // The cast is safe: only a number that no double equals has this member.
+  // The cast is safe: only a number without an exact double is an object with this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 
-/** Converts a decimal to an integer. The scale is large enough for both compared numbers. */
+/** Converts a decimal to an integer, with a scale that is large enough for both numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-  // Replaces `Infinity` by more digits than any Postgres decimal has, so that it sorts last.
+  // Postgres has no decimal with as many digits, so `Infinity` sorts last.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // The cast is safe: splitting a string always returns a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

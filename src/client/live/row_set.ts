@@ -1,22 +1,22 @@
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
-/** The sorted rows of a live list at one position of the change log, without unconfirmed writes. */
+/** The sorted rows of a live list without unconfirmed writes, at one position of the change log. */
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the pending changes contain all rows, and so replace the list's rows. */
+  /** True if the pending changes are all rows of the list and replace its rows. */
   #isSnapshot = false;
   /** The rows, by the string forms of the row ids. */
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each commit creates a new list, which is never modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
-  /** How rows are identified and sorted. Null until the first stream has sent the description. */
+  /** The primary key and the field types. Null until a stream has sent them. */
   description: RowDescription | null = null;
-  /** The position in the change log up to which the rows are complete, or null without rows. */
+  /** The log position up to which the rows contain all changes, or null without rows. */
   token: string | null = null;
-  /** The number of streams requested so far, including the current stream. */
+  /** The number that the client's current stream has among its requested streams. */
   asked = 0;
 
   constructor(orderBy: readonly string[], seed?: LiveSeed) {
@@ -27,7 +27,7 @@ export class RowSet {
     }
   }
 
-  /** Applies a message of a stream. Changes of rows become visible at the next token. */
+  /** Takes a message from the stream. Changed rows become visible at the next token. */
   take(message: LiveMessage): void {
     if (message.type === "opened") {
       const { primaryKey, types, isResumed, asked } = message;
@@ -45,7 +45,7 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
-      // The token is set after the rows. After an error here, the next stream sends the rows again.
+      // The token is set last: after an error before it, the next stream sends the changes again.
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
@@ -58,7 +58,7 @@ export class RowSet {
     this.#isSnapshot = isSnapshot;
   }
 
-  /** Applies the pending changes. After many changes, all rows are sorted again. */
+  /** Applies the pending changes to the rows. After many changes, it sorts all rows again. */
   #commit(): void {
     const { rows, compare } = this;
     const items = [...this.items];
@@ -74,12 +74,12 @@ export class RowSet {
   }
 }
 
-/** Removes `_optimisticId`: the id of the write that caused an event, not a field of the row. */
+/** Removes the member `_optimisticId`, which names the write that caused the event. */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** Returns a string that is unique for each row id. Values of composite keys become strings. */
+/** Returns a string that is different for each row id of a table. */
 export function rowIdText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }

@@ -7,8 +7,8 @@ export interface Store<T> {
 }
 
 /**
- * Returns a store and a function that sets the value of the store. The first listener causes a call
- * of `open`. When the last listener has left, the function that `open` returned is called.
+ * Returns a store and a function that sets its value. `open` is called when the first listener
+ * subscribes. The function that `open` returns is called when the last listener has left.
  */
 export function createStore<T>(
   value: T,
@@ -19,7 +19,7 @@ export function createStore<T>(
   const store: Store<T> = {
     get: () => value,
     subscribe(listener) {
-      // The wrapper makes each subscription unique, even if one function subscribes twice.
+      // Each subscription needs its own object, because a function can subscribe twice.
       const entry = () => listener(value);
       listeners.add(entry);
       if (listeners.size === 1) close = open();
@@ -41,7 +41,7 @@ export function createStore<T>(
   }];
 }
 
-/** Throws an error outside the caller, because the other lists of a stream must continue. */
+/** Throws an error asynchronously, so that the caller continues with the other listeners. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -4,21 +4,21 @@ import { jsonCopy } from "./new_job.ts";
 import { isRefusal, readResponseRow } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A conflict: the row of a waiting write has changed since the user saw the row. */
+/** A conflict: a row has changed since the user saw it and wrote to it, and the write waits. */
 export interface JobConflict {
-  /** The waiting write in conflict. */
+  /** The waiting write. */
   readonly job: Job;
-  /** The row as the user saw it, or null if that row is not known. */
+  /** The row as the user saw it before the write; null if unknown. */
   readonly base: JobRow | null;
   /** The fields that the write sets, or null for a delete. */
   readonly mine: JobRow | null;
-  /** The current row, or null if the user cannot read the row. */
+  /** The row as it is now; null if the user cannot read it. */
   readonly theirs: JobRow | null;
 }
 
 /**
- * Resolves a conflict: returns the fields to send. For a delete, any result except null deletes the
- * row. Null makes the write a dead letter.
+ * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
+ * the row. After null, the job counts as dead (refused).
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 
@@ -28,14 +28,14 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns the job that replaces a refused job: a new request, or a dead letter. */
+/** Returns the job that replaces a refused one: with a new request, or as a dead job. */
 export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,
   { transport, signal, onConflict }: ConflictOptions,
 ): Promise<Job> {
   const { base, body, path, conflicts } = job;
-  // Without a limit, a proxy that changes tags would cause endless conflicts.
+  // The limit of 4 exists for proxies that change ETags, which would cause endless conflicts.
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }

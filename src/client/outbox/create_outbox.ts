@@ -14,8 +14,8 @@ import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
- * Creates the outbox of one client and one user. Without an identity nothing is stored, because the
- * next user of the browser could read stored writes.
+ * Creates the outbox of one user in one client. Without `identity` the outbox stores nothing,
+ * because the browser's next user could read stored writes.
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   // Programs without type checks may omit the options.
@@ -24,7 +24,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
-/** Without an identity, a job keeps its user's token, so the next user cannot send the job. */
+/** Without `identity`, each job keeps the token of its user, so another user cannot send it. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
@@ -110,7 +110,7 @@ type UntypedChange = (
   base?: Base,
 ) => Write<JobRow>;
 
-/** The outbox, typed without the resources of a service. */
+/** The outbox without the types of a service's resources. */
 interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard" | "close"> {
   create(resource: HasHandle, body: JobRow): Write<JobRow>;
   readonly update: UntypedChange;

@@ -7,9 +7,9 @@ import type {
 import type { Job, JobStorage } from "./job.ts";
 
 /**
- * Creates a storage that keeps jobs in an IndexedDB database. Rejects if the browser refuses the
- * database, for instance in private windows. The database stays open, so that `add` starts writing
- * to disk immediately. The user may leave the page in the next millisecond.
+ * Creates a storage of jobs in an IndexedDB database. Rejects if the browser refuses the database,
+ * for instance in private windows. The database stays open, so that `add` starts writing to disk
+ * immediately: the user can leave the page in the next millisecond.
  */
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
@@ -26,7 +26,7 @@ export async function indexedDbStorage(
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        // Closes the database when its deletion is requested, because the deletion waits for this.
+        // A deletion of the database waits until this connection closes.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -38,7 +38,7 @@ export async function indexedDbStorage(
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
+  /** Runs `work` in a transaction. After the commit, returns what `work`'s result returns. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Safari closes the databases of hidden pages, sometimes without an event.
@@ -53,7 +53,7 @@ export async function indexedDbStorage(
     });
   }
 
-  /** Runs one request and commits explicitly: leaving the page could undo an open transaction. */
+  /** Runs one request and commits immediately, because leaving the page may abort a transaction. */
   const runOne = <T>(request: (store: IndexedDbObjectStore) => IndexedDbRequest<T>) =>
     run((store) => {
       const sent = request(store);

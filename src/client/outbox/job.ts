@@ -5,46 +5,46 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 /** A row, or some fields of a row. */
 export type JobRow = Readonly<Record<string, unknown>>;
 
-/** A write that waits for the service, in the form in which it is stored. */
+/** A write that waits to be sent, in the form in which it is stored. */
 export interface Job {
-  /** The id of the write, which is also its `Service-Optimistic-Id` header. */
+  /** The id of the write, sent as the header `Service-Optimistic-Id`. */
   readonly id: string;
-  /** The position among all jobs. `Infinity` until the job is stored. */
+  /** The position in the order of all jobs. `Infinity` until the job is stored. */
   readonly order: number;
-  /** The idempotency key. A retry of the same request has the same key. */
+  /** The idempotency key. Another attempt at the same request has the same key. */
   readonly idempotencyKey: string;
   /** The effect of the write on the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
-  /** The path of the row, for example `/api/posts/7`. For a new row, the path of the resource. */
+  /** The path of the row, for example `/api/posts/7`, or of the resource for a new row. */
   readonly path: string;
-  /** The id of the job that creates the row, which may be this job. Null if the row exists. */
+  /** The id of the job that creates the row, which can be this job; null for an existing row. */
   readonly of: string | null;
   /** The body of the request, or null for a delete. */
   readonly body: JobRow | null;
-  /** The tag of the row that the user saw, or null if no tag is known. */
+  /** The ETag of the row as the user saw it, or null if no ETag is known. */
   readonly ifMatch: string | null;
-  /** The row that the user saw, without any waiting write. Null if the row is not known. */
+  /** The row as the user saw it, without the effects of waiting writes. Null if unknown. */
   readonly base: JobRow | null;
   /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * The idempotency key of the earlier request whose effect the user saw when this job was added.
-   * When that request has been sent, the new tag of the row becomes `ifMatch`, and this member
-   * becomes null. Null without such a request.
+   * The idempotency key of an earlier request to the same row that waited when this job was added.
+   * Once that request has been sent, the row's new ETag becomes `ifMatch`, and this member becomes
+   * null. Null without such a request.
    */
   readonly after: string | null;
-  /** How often `onConflict` has resolved a refusal of this job. */
+  /** How often `onConflict` has resolved a conflict of this job. */
   readonly conflicts: number;
-  /** How often the job was sent with its key, including attempts with an unknown outcome. */
+  /** How often the request was sent with the current key, including attempts without a response. */
   readonly attempts: number;
   /**
-   * The state of the job. A `dead` job was refused, and is stored until it is sent again or
-   * discarded. Sent and discarded jobs are removed.
+   * The state of the job. A refused job is `dead`: it stays stored until it is sent again or
+   * discarded. Sent and discarded jobs are removed from the storage.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
-  /** Why the job was refused or discarded, or null for any other job. */
+  /** Why the job was refused or discarded; null if it was not. */
   readonly problem: JobProblem | null;
 }
 
@@ -65,17 +65,17 @@ export interface JobProblem {
 /** A job that is not stored yet. The storage assigns its position. */
 export type NewJob = Omit<Job, "order">;
 
-/** Stores the jobs of an outbox. Operations take effect and resolve in the order of the calls. */
+/** Stores the jobs of an outbox. Operations take effect and resolve in the order of calls. */
 export interface JobStorage {
-  /** True if other tabs or processes use the same jobs. */
+  /** True if other tabs or processes read and write the same stored jobs. */
   readonly isShared: boolean;
   /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces the job at a position by the result of `change`, and returns the new job. Returns
-   * undefined without such a job or result. No other operation may run in between.
+   * Replaces a stored job by the result of `change`, and returns the new job. Changes nothing and
+   * returns undefined without such a job or without a result. The operation is atomic.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
@@ -84,11 +84,11 @@ export interface JobStorage {
 
 /** Returns a copy of the job that records why the job was refused or could not be stored. */
 export function refusedJob(job: Job, error: JobProblem, state: Job["state"] = "dead"): Job {
-  // A spread does not copy the message of an Error.
+  // `...error` does not copy the message of an Error.
   return { ...job, state, problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of the job with another request and a new idempotency key. */
+/** Returns a copy of the job with changes and with a new idempotency key. */
 export function renewedJob(
   job: Job,
   changes: Partial<Job>,
@@ -107,9 +107,9 @@ export function renewedJob(
 }
 
 /**
- * Returns a dead job as a waiting job for another attempt. The new request is based on the current
- * row, as lists show it or the service reported it. If the refused request may have been carried
- * out, the job keeps its idempotency key, so that the service recognizes the request.
+ * Returns a dead job as a waiting job for another attempt, based on the row's current state as far
+ * as it is known. If the service may have carried out the refused request, the job keeps its
+ * idempotency key, so that the service recognizes the request.
  */
 export function revivedJob(
   job: Job,
@@ -119,11 +119,11 @@ export function revivedJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // The service stores responses with these statuses under the idempotency key. After other
-  // refusals the key is unused, or belonged to another request. A 400 or 404 may also come from a
+  // With these statuses, the key is used up: the service has stored the response. Otherwise the key
+  // is unused or belonged to another request. A 400 or 404 of a second attempt can come from a
   // process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
-    // An undefined slug is tested as the string "undefined", which does not match.
+    // If `slug` is undefined, `test` uses the string "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return renewedJob(
@@ -135,7 +135,7 @@ export function revivedJob(
   );
 }
 
-/** Returns the lane of a job: the path of its row, or the id of the job that creates the row. */
+/** Returns the row that a job writes to: its path, or the id of the job that creates it. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,
@@ -147,7 +147,7 @@ export function rowTag(row: JobRow | null): string | null {
   return typeof row?._etag === "string" ? row._etag : null;
 }
 
-/** Returns the key of the row at a path as a string. A composite key is a list of strings. */
+/** Returns the key in a row's path as a string, or a composite key as a list of strings. */
 export function rowKey(path: string): string | readonly string[] {
   const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
   // The `!` is safe: splitting a string always returns a first part.

@@ -4,7 +4,7 @@ import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, TabJobs } from "./job_view.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
-/** The state of an outbox: its waiting writes and its refused writes. */
+/** The jobs of an outbox and their numbers. */
 export interface OutboxState {
   /** The number of waiting writes. */
   readonly waiting: number;
@@ -14,39 +14,39 @@ export interface OutboxState {
   readonly jobs: readonly Job[];
 }
 
-/** The jobs of an outbox. Each change of a job is first stored and then shown in all tabs. */
+/** The jobs of an outbox. A change of a job is stored, and then shown in all tabs. */
 export interface JobBook extends Store<OutboxState> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
-  /** Stores and shows a new state of a job, or returns undefined if another tab changed the job. */
+  /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Sets the path and tag of a job from the results of earlier jobs. Counts the attempt. */
+  /** Stores the attempt, and the path and ETag of the row as earlier jobs have changed them. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job, and shows its final state with the row of the response. */
+  /** Removes a sent or discarded job from the storage. Shows its end, with the response's row. */
   end(job: Job, row?: JobRow | null): Promise<void>;
-  /** Reads the stored jobs. Afterwards this tab knows the jobs of all tabs. */
+  /** Reads the stored jobs, so that this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
 }
 
 export interface JobBookOptions extends TabJobs {
   readonly view: JobView;
-  /** Resolves to the storage. This promise never rejects. */
+  /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
   /**
-   * The channel to the other tabs. A message is an ended job with its row, or null to make the
-   * other tabs read the storage. Null if there are no other tabs.
+   * The channel to the other tabs. A message contains an ended job with its row, or is null: the
+   * other tabs then read the storage. Null if there are no other tabs.
    */
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
 }
 
-/** Creates a job book without jobs. `sync` reads the stored jobs. */
+/** Creates a job book without jobs; {@link JobBook.sync} reads the stored jobs. */
 export function createJobBook(
   { jobs, created, sent, view, opening, channel, environment, signal }: JobBookOptions,
 ): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** The end of the queue of reads and writes, which run one after the other. Never rejects. */
+  /** The last queued operation. Reads and writes of the storage run one after the other. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
 
@@ -72,7 +72,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // No message reported the job's end: the sending tab was closed, or this tab slept.
+        // The job's end was not announced: the sending tab was closed, or this tab was asleep.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -91,11 +91,11 @@ export function createJobBook(
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
     const { id, state, idempotencyKey } = job;
-    // A new key means that the old request was refused or replaced.
+    // The job gets a new key only after its old request was refused or replaced.
     if (changes.idempotencyKey) await release(job);
     return queue(async (storage) => {
       const changed = await storage.update(
-        // The job may have been stored since this call began.
+        // The job may have been stored, and so have a position, since this call began.
         jobs.get(id)?.order ?? job.order,
         (stored) =>
           stored.state === state && stored.idempotencyKey === idempotencyKey
@@ -112,8 +112,8 @@ export function createJobBook(
   }
 
   /**
-   * Updates the jobs that depend on a request, after the request was sent or given up. If the
-   * request was given up, those jobs then depend on its predecessor.
+   * Updates the jobs that follow a request to the same row, after it was sent or given up. If it
+   * was given up, these jobs then follow the request before it.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -125,7 +125,7 @@ export function createJobBook(
     }
   }
 
-  /** Returns the members of a job that depend on requests that were sent before the job. */
+  /** Returns the members of a job that earlier requests to the same row change. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;
@@ -139,7 +139,7 @@ export function createJobBook(
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
     if (job.state === "sent") view.learn(job, row);
-    // The dependent jobs come first. After a crash before the removal, this job is sent again.
+    // The following jobs are updated first: a crash before the removal only repeats this job.
     await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);
@@ -151,7 +151,7 @@ export function createJobBook(
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
-      // The message waits in the queue, because a running read may be older than the message.
+      // The message waits for a running read of the storage, which may be older.
       else void queue(() => show(...data as [Job, JobRow | null]));
     };
   }
@@ -163,7 +163,7 @@ export function createJobBook(
     add(job) {
       show(job);
       const { order: _order, ...added } = job;
-      // Storing does not wait for the queue, because the user may leave the page.
+      // The user may leave the page, so `add` does not wait for queued operations.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
         announce(null);
@@ -174,7 +174,7 @@ export function createJobBook(
       );
       void queue(async () => {
         const stored = await adding;
-        // A read may have shown the stored job in the meantime.
+        // In the meantime, a read of the storage may have shown the job.
         if (jobs.get(job.id)?.order === Infinity) show(stored);
       });
     },

@@ -7,36 +7,36 @@ export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "row
 /** A row that a job has created. */
 export interface CreatedRow {
   readonly path: string;
-  /** The tag of the row, or null if the resource has no tags. */
+  /** The row's ETag, or null if the resource has no ETags. */
   readonly tag: string | null;
 }
 
 export interface RowEffect {
   readonly path: string;
-  /** The tag of the row before the request. Null for a new row or an unknown tag. */
+  /** The row's ETag before the request. Null for a new row, or if it was unknown. */
   readonly before: string | null;
   readonly tag: string;
 }
 
-/** The jobs of an outbox, as one tab knows them. */
+/** The state that one tab has of the outbox and of sent requests. */
 export interface TabJobs {
   /** The jobs by id, in the order in which lists show them. */
   readonly jobs: Map<string, Job>;
   /** The created rows, by the id of the creating job. */
   readonly created: Map<string | null, CreatedRow>;
-  /** The effects of sent requests by idempotency key, until lists show the effects. */
+  /** How sent requests have changed ETags, by idempotency key, until lists show the changes. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
-/** Shows a tab's jobs as overlays in live lists, and resolves the promises of their callers. */
+/** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
 export interface JobView {
-  /** Shows the current state of a job, with the row of its response if there is one. */
+  /** Shows the state of a job. `row` is the row of its response, if it has one. */
   show(job: Job, row: JobRow | null): void;
-  /** Remembers how a sent job has changed its row. */
+  /** Remembers the row's path and its new ETag after a sent job. */
   learn(job: Job, row: JobRow | null): void;
-  /** Resolves when lists show the effect of a job. Rejects when the job is dead or discarded. */
+  /** Resolves when lists show the job's effect. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;
 }
 
@@ -64,13 +64,13 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // A renewed request is shown on top of all existing jobs, so its job moves to the map's end.
+      // The map's order is the order of effects. A request with a new key comes after all others.
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        // Removes instructions about related rows, which are not values of the row.
+        // Removes values that create or link related rows, because they are no values of the row.
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );
@@ -85,7 +85,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
         const error = new ServiceError(problem.slug, problem.message, problem);
         overlays.reject(id);
         waiter?.reject(error);
-        // An error in `onDead` is an error of the program and must not affect the outbox.
+        // If the program's `onDead` throws, the outbox must continue, so the call is asynchronous.
         if (state === "dead" && before?.state === "waiting") {
           queueMicrotask(() => onDead?.(job, error));
         }
@@ -96,7 +96,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-      // The program may ignore the promise. A rejection without a handler must not end the process.
+      // Programs may ignore the promise, whose rejection must then not end the process.
       done.then(forget, forget);
       return done;
     },

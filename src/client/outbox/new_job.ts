@@ -6,14 +6,14 @@ import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 export interface NewWrite {
   readonly kind: Job["kind"];
-  /** The row's key, or the write that creates the row. Null for a new row. */
+  /** The row's key, or the write that creates the row. Null if this write creates a row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
-  /** The row that the user saw. Undefined to use the row in the live lists. */
+  /** The row as the user saw it. Undefined to use the row of a live list. */
   readonly base?: JobRow | undefined;
 }
 
-/** Returns the job for a write to a resource. The function does not store the job. */
+/** Returns the job for a write to a resource, without storing it. */
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
@@ -50,19 +50,19 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // The user saw the result of the previous job, but not later changes by other users.
+  // The user saw the effect of the previous job, but not yet later changes by other users.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**
- * Returns the tag that a row has after the sent requests, which lists still show as overlays. If a
- * list already has a newer row, the user sees a mixture of both rows. Then the tag is outdated, so
- * the service reports a conflict.
+ * Returns a row's ETag after the sent requests whose effects lists still show as overlays. If a
+ * list already has a newer row than that, the user sees a mixture of both. The returned ETag is
+ * then outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;
-  // The map contains the requests in the order in which they were sent.
+  // The requests are in the order in which they were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
     present = before === present || tag === listed ? tag : before ?? present;
@@ -79,7 +79,7 @@ export function jsonCopy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Returns the row of a job as live lists received it, or null if no list contains the row. */
+/** Returns the row that a job writes to, as a live list received it; null if no list has it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

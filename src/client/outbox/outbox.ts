@@ -10,56 +10,56 @@ import type { OutboxState } from "./job_book.ts";
 /** The options of an outbox. */
 export interface OutboxOptions {
   /**
-   * The identity of the user. Each identity has its own outbox. With the empty string nothing is
-   * stored, and every page has a separate outbox. A write is then discarded if the client's token
-   * changes while the write waits.
+   * The identity of the user. Each identity has its own outbox. With an empty string, the outbox
+   * stores nothing, and each page has its own. A waiting write is then discarded if the client's
+   * token changes.
    */
   readonly identity: string;
-  /** Stores the jobs. Default: IndexedDB, or memory if IndexedDB is missing. */
+  /** Where the jobs are stored. Default: in IndexedDB, or in memory if IndexedDB is missing. */
   readonly storage?: JobStorage | undefined;
-  /** Resolves conflicts. Without this function, a write in conflict becomes a dead letter. */
+  /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
   readonly onConflict?: OnConflict | undefined;
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**
-   * Maximum age of a write when it is sent, in milliseconds. Older writes expire. Default: 23
-   * hours, because the service remembers idempotency keys for 24 hours.
+   * Maximum age at which a write is still sent, in milliseconds. An older write is refused.
+   * Default: 23 hours, because the service remembers idempotency keys for 24 hours.
    */
   readonly maxAgeMs?: number | undefined;
 }
 
 /** A write that was added to an outbox. */
 export interface Write<Row> {
-  /** The id of the job, which is also its `Service-Optimistic-Id` header. */
+  /** The id of the job, sent as the header `Service-Optimistic-Id`. */
   readonly id: string;
   /**
-   * Resolves once live lists show the effect of the write. The value is the row of the response.
-   * The value is null after a delete, or if the tab that received the response was closed. Rejects
-   * with a `ServiceError` if the write is refused, discarded, or cannot be stored.
+   * Resolves when live lists show the effect of the write, with the row of the response. The value
+   * is null after a delete, or if the tab that received the response was closed. Rejects with a
+   * `ServiceError` if the write is refused, discarded, or cannot be stored.
    */
   readonly done: Promise<(Row & WithTag) | null>;
 }
 
-/** A row from the service with its tag, if the resource has tags. */
+/** A row from the service. `_etag` is present if the resource has ETags. */
 export interface WithTag {
-  /** The tag of the row, which an option `base` may contain. */
+  /** The row's ETag. The option `base` may contain it. */
   readonly _etag?: string;
 }
 
-/** A reference to a row: its key, the write that creates the row, or `_new` of a listed row. */
+/** A row to write to: its key, the write that creates it, or member `_new` of a row in a list. */
 export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
 export interface OutboxWriteOptions<R extends ApiResource> {
-  /** The row that the user saw, with its `_etag`. Default: the row that a live list shows. */
+  /** The row as the user saw it, with its `_etag`. Default: the row in a live list. */
   readonly base?: (Partial<R["row"]> & WithTag) | undefined;
 }
 
-/** An outbox shows writes immediately, stores them, and sends them once the service responds. */
+/** Shows writes immediately, stores them, and sends them when the service is reachable. */
 export interface Outbox extends Store<OutboxState> {
   /** Creates a row. */
   create<R extends ApiResource>(resource: ResourceClient<R>, body: R["create"]): Write<R["row"]>;
-  /** Changes the fields that the patch contains. */
+  /** Changes the fields in the patch. */
   update<R extends ApiResource>(
     resource: ResourceClient<R>,
     target: Target<R>,
@@ -80,12 +80,12 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead letter again, optionally with a new body. A request that may have been carried out
-   * is repeated unchanged. Any other request becomes a new request for the current row. Resolves
-   * when the job is stored.
+   * Sends a dead (refused) write again, optionally with a new body. If the service may have carried
+   * it out, the request stays the same. Otherwise a new request is based on the current row.
+   * Resolves when the job is stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
-  /** Discards a write. If the write creates a row, also discards the later writes to that row. */
+  /** Discards a write. If it creates a row, its later writes to that row are discarded, too. */
   discard(id: string): Promise<void>;
   /** Closes the outbox. Waiting writes stay stored, but live lists no longer show them. */
   close(): void;

@@ -3,8 +3,8 @@ import type { Job, JobRow } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 
 /**
- * Sends a job once. Returns the job with the path of its row, and the row of the response (null for
- * a delete). Throws the errors of the transport, and an error for an unreadable response.
+ * Sends a job once. Returns the job with its row's path, and the row of the response (null for a
+ * delete). Throws the transport's errors, and an error if the response cannot be read.
  */
 export async function sendJob(
   job: Job,
@@ -20,14 +20,14 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
-      // The token source may already return the token of another user.
+      // The client may have another user's token by now, so the job's own token is sent.
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
   if (job.kind === "delete" && await response.text() !== "{}") {
     throw await errorOfResponse(response);
   }
-  // A proxy may change the path prefix, so only the last segment of the location is used.
+  // A proxy can change the path's prefix, so only the last segment of `Location` is used.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
   return [
     { ...job, path: path + segment, state: "sent" },
@@ -35,7 +35,7 @@ export async function sendJob(
   ];
 }
 
-/** Reads the row of a response and adds its tag as `_etag`. Throws if there is no row. */
+/** Returns the row in a response, with its ETag as `_etag`. Throws if there is no row. */
 export async function readResponseRow(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
@@ -43,12 +43,12 @@ export async function readResponseRow(response: Response): Promise<JobRow | null
 }
 
 /**
- * Returns true if the service would refuse the same request again. Returns false for temporary
- * failures and errors without a problem, after which the write may have been carried out.
+ * Returns true if the service would refuse the same request again. Returns false after a temporary
+ * failure, and without a problem document: the write may have been carried out.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
-    // `idempotency-in-flight` means that an earlier attempt is still running.
+    // The slug `idempotency-in-flight` means that an earlier attempt is still running.
     error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
       ![401, 408, 429].includes(error.status));
 }

@@ -13,10 +13,10 @@ export interface SendJobsOptions extends ConflictOptions, TabJobs {
   readonly tokens: JobTokens;
 }
 
-/** The only tokens with which jobs may be sent, by job id. */
+/** By job id: the only token with which the job may be sent, that of its user. */
 export type JobTokens = Map<string, Promise<Bearer>>;
 
-/** A pause of all jobs, of the jobs of one row, or of a rate-limited resource. */
+/** The pause of all jobs, of the jobs for one row, or of a resource with a rate limit. */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -24,8 +24,8 @@ interface Pause {
 }
 
 /**
- * Sends jobs until the signal is aborted. The jobs of one row are sent one after the other. Jobs of
- * up to four rows are sent at the same time. A dead job blocks the later jobs of its row. Returns a
+ * Sends jobs until the signal is aborted. Jobs for one row are sent one after the other, and jobs
+ * for up to four rows at the same time. A dead job blocks the later jobs for its row. Returns a
  * function that ends all pauses except those of rate limits.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
@@ -64,8 +64,8 @@ export function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // The jobs that waited for a new row continue at the path of that row. Another page may
-        // already send jobs to the same path.
+        // The row has been created: its later jobs now use the path of the row. The path is not
+        // locked if jobs to the same path are already being sent.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -97,7 +97,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
 
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
   const { book, signal } = options;
-  // A discarded write is removed, so that the next user of the page cannot see it.
+  // Removes a discarded write, so that the page's next user cannot see it.
   if (error.slug === "discarded") {
     return await book.end(refusedJob(job, error, error.slug));
   }
@@ -105,7 +105,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   if (!signal.aborted) await book.change(job, changed);
 }
 
-/** Returns the token that a job requires, if any. Throws if the job must not be sent. */
+/** Returns the token with which the job must be sent, if any. Throws if it must not be sent. */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,
@@ -120,22 +120,22 @@ async function tokenOf(
 }
 
 /**
- * Pauses the jobs that a failure affects. A failure without a response, such as a storage error,
- * affects the jobs of the row. The delay grows exponentially with full jitter. The delay is at
- * least the time that the service requested.
+ * Pauses the jobs that a failure concerns: after a failure without response, e.g. of the storage,
+ * only the jobs for the row. The delay grows exponentially, with full jitter, and is at least the
+ * delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  // Thrown values that are not a `ServiceError` have none of these members.
+  // Other thrown values than a `ServiceError` have none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // Several requests that fail during one pause count as one failure.
+  // Failures during a pause do not count: their requests were sent before it.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

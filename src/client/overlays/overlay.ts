@@ -1,13 +1,13 @@
 import type { LiveRow, LiveRowId } from "../live/live_messages.ts";
 
-/** A write that live lists show before a stream has confirmed it. */
+/** An unconfirmed write, which live lists show before their stream contains it. */
 export interface Overlay {
   /** The `Service-Optimistic-Id` of the write, which the confirming event contains. */
   readonly id: string;
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
   readonly kind: "create" | "update" | "delete";
-  /** The id of the changed row. Null for a new row, and for a row that `of` identifies. */
+  /** The id of the row. Null for a new row, and for a row that `of` identifies. */
   readonly key: LiveRowId | null;
   /** The id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;

@@ -14,30 +14,30 @@ import type { Transport } from "../../api/transport.ts";
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that have received the event of the write. They show the write at the next token. */
+  /** The lists that received the write's event. They contain the write after the next token. */
   readonly echoes: Set<OpenList>;
-  /** The number of streams requested before the write's acknowledgement. `Infinity` until then. */
+  /** How many streams had been requested at the acknowledgement; `Infinity` before it. */
   askedBefore: number;
-  /** The tag of the row after the write, or undefined if the row has no tag. */
+  /** The row's ETag after the write, or undefined if it has no ETag. */
   tag: unknown;
-  /** Resolves the promise of `acknowledge` when every list contains the result of the write. */
+  /** Resolves the promise of `acknowledge`, because all lists contain the write's result. */
   confirm(): void;
 }
 
 /**
- * The overlays of a client: unconfirmed writes of its outboxes that its live lists show. An overlay
- * is removed from a list when the list receives the event of the write, or when the write is
- * rejected. It is also removed when the list has read all changes up to a time after the
- * acknowledgement. An overlay never expires by time alone.
+ * The unconfirmed writes of a client's outboxes, which its live lists show. The overlay of a write
+ * is removed from a list when the list receives the write's event, when the write is refused, or
+ * when the list has read all changes up to a time after the acknowledgement. An overlay never
+ * expires by time alone.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The ids of created rows as strings, by the id of the creating overlay. */
+  /** The ids of created rows as strings, by the id of the overlay that created the row. */
   readonly #created = new Map<string, string>();
 
-  /** Registers these overlays with the current and future lists of a client. */
+  /** Registers this object with the client, whose current and future lists then use it. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
@@ -54,7 +54,7 @@ export class Overlays implements ShownOverlays {
     for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
   }
 
-  /** Resolves when each list contains the result of the write and no longer needs the overlay. */
+  /** Resolves when every list contains the write's result, so that no list needs the overlay. */
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
@@ -89,7 +89,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** Returns a row with its `_etag` as a live list received it. Null if no list contains it. */
+  /** Returns a row with its `_etag` as a live list received it; null if no list has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(rowIdText(key));
@@ -100,7 +100,7 @@ export class Overlays implements ShownOverlays {
 
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
     const { set, takesNew } = list;
-    // The cast is safe: the types of `liveList` ensure that the function accepts rows of this list.
+    // The cast is safe: `liveList` declares that `accepts` takes rows of this list.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const items = [...set.items];
     const changed = new Map<string, LiveRow | null>();
@@ -153,13 +153,13 @@ export class Overlays implements ShownOverlays {
 
   #resolve(write: ShownWrite): void {
     if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
-    // A later write may have the same id, for instance the same job after a conflict.
+    // The id may belong to a later write by now: e.g. the same job, again after a conflict.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
     write.confirm();
   }
 
-  /** Returns the row id as a string, or for a new row `newMark` and the creating overlay's id. */
+  /** Returns the row's id as a string. A new row has `newMark` and the id of its first overlay. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
     return key === null ? this.#created.get(creation) ?? newMark + creation : rowIdText(key);
@@ -171,7 +171,7 @@ export class Overlays implements ShownOverlays {
     return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
-  /** Returns true if the list's rows contain the effect of an acknowledged write. */
+  /** Returns true if the list's own rows contain the effect of an acknowledged write. */
   #isDone(write: ShownWrite, list: OpenList): boolean {
     const { askedBefore, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));
@@ -185,10 +185,10 @@ export class Overlays implements ShownOverlays {
 /** No row id has a string form that begins with this character. */
 const newMark = "\0";
 
-/** How long to wait for the event of a write before a new stream is requested, in milliseconds. */
+/** How long to wait for the event of a write, in milliseconds, before opening a new stream. */
 const lateMs = 2_000;
 
-/** Returns the overlays of the client that has this transport. The first call creates them. */
+/** Returns the overlays of the transport's client. Creates them at the first call. */
 export function overlaysOf(transport: Transport): Overlays {
   const { parts } = transport;
   // The cast is safe: only this function writes this key, always with this type.

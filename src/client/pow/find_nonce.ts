@@ -62,10 +62,10 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty, the plain scan finishes before the WebAssembly module is compiled. */
+/** Below this difficulty, a search in TypeScript ends before the WebAssembly module is compiled. */
 const minForModule = 14;
 
-/** Below this difficulty, one thread finishes before a worker could start. */
+/** Below this difficulty, a search in this thread ends before a worker has started. */
 const minForWorkers = 19;
 
 function defaultWorkers(): number {
@@ -78,7 +78,7 @@ function dataWorker(script: string): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
 }
 
-/** Lets other tasks run. Uses a timer, because messages would delay other tasks in Deno. */
+/** Lets other tasks run. Uses a timer: with messages, other tasks would wait longer in Deno. */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
   return new Promise((resolve) => setTimeout(resolve, 0));

@@ -2,13 +2,13 @@ import { base64urlLetters } from "../../protocol/pow_protocol.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**
- * A range of 65,536 nonces that differ only in their last four characters. These characters form
- * one word (32 bits) of the last block that is hashed. Therefore the rest of the hash is computed
- * only once for the whole range.
+ * A range of 65,536 nonces that differ only in their last four characters. These four form one
+ * 32-bit word of the last block that SHA-256 hashes, so the rest is computed once for all nonces of
+ * the range.
  */
 export interface NonceRange {
   readonly prefix: string;
-  /** The state of the hash after all blocks except the last block. */
+  /** The state of SHA-256 after all blocks except the last. */
   readonly midstate: Midstate;
   /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
@@ -16,22 +16,22 @@ export interface NonceRange {
   readonly at: number;
 }
 
-/** Scans a part of a nonce range. Returns the index of a nonce with enough zero bits, or -1. */
+/** Scans part of a nonce range. Returns the index of a nonce that is a solution, or -1. */
 export type Scan = (range: NonceRange, part: ScanTask) => number;
 
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the last nonce of the part. Like `from`, a multiple of four. */
+  /** The index after the part's last nonce. A multiple of four, as `from` is. */
   readonly to: number;
 }
 
 export const nonceRangeSize = 65_536;
 
-/** Returns a range of nonces for a token. Different counters produce different nonces. */
+/** Returns a range of nonces for a token. Different counters have different nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
-  // A counter of three characters suffices for 2^34 nonces. Longer searches are rare.
+  // Three characters of the counter make 2^34 nonces possible. Longer searches are rare.
   const offset = wordOffset(start + (counter < 64 ** 3 ? 3 : 8));
   const prefix = spell(counter, offset - start);
   const bytes = new Uint8Array((Math.floor(offset / blockBytes) + 1) * blockBytes);
@@ -73,7 +73,7 @@ export function zeroBitsMask(difficulty: number): number {
 
 const wordBytes = 4;
 
-/** Returns the offset of the first word that leaves nine bytes of its block for padding. */
+/** Returns the offset of the first word after which the block has nine bytes left for padding. */
 function wordOffset(from: number): number {
   const offset = Math.ceil(from / wordBytes) * wordBytes;
   const room = blockBytes - offset % blockBytes;

@@ -11,7 +11,7 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one nonce search, which this thread and the workers share. */
+/** The state of one search for a nonce, which this thread and all workers share. */
 export interface NonceSearch {
   /** Returns the nonce, or null until it is found. */
   found(): string | null;
@@ -21,14 +21,14 @@ export interface NonceSearch {
   searchPart(): void;
   /** Verifies a nonce that a scan or a worker has found, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong proposal. The search then uses only the plain scan. */
+  /** Returns false after a wrong solution was proposed. Only the plain scan is used then. */
   isTrusted(): boolean;
   /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }
 
-/** A {@link Scan} that is faster than the plain scan, for varying words with the index `at`. */
+/** A faster {@link Scan} than the plain one. It works for ranges whose varying word is `at`. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;

@@ -3,7 +3,7 @@ import { simdScanInput } from "./simd_scan.ts";
 
 /** Workers that search for a nonce, each in separate ranges. */
 export interface SearchWorkers {
-  /** The number of workers that have reported to be ready and have not failed since. */
+  /** The number of workers that have started and have not failed. */
   readonly readyCount: number;
   stop(): void;
 }
@@ -19,16 +19,16 @@ export interface SearchWorkersOptions {
   makeWorker(script: string): Worker;
   /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
-  /** Called when a worker reports the index of a solution in a range. */
+  /** Called when a worker has found a nonce: the index of the nonce in the range of the counter. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
 /**
- * Starts workers that search for a nonce. If a worker cannot be created, fails or stops reporting,
- * the search only becomes slower. Lost ranges are not searched again, because there are more nonces
- * than a search needs.
+ * Starts workers that search for a nonce. If a worker cannot be created, fails or reports nothing,
+ * the search only becomes slower. Its ranges are not searched again, because there are enough other
+ * nonces.
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
@@ -73,7 +73,7 @@ export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers
   };
 }
 
-/** A message of a worker: a request for ranges, or a solution. */
+/** A message from a worker: it needs more ranges, or has found a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
 /** The number of ranges in one message to a worker: half a million nonces, or 40 ms of work. */
@@ -101,7 +101,7 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
-    // The page cannot use workers, so the search runs in this thread.
+    // The page cannot use workers, so only this thread searches.
     return null;
   }
 }

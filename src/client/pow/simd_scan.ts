@@ -2,9 +2,9 @@ import { type NonceRange, type Scan, zeroBitsMask } from "./nonce_range.ts";
 import { buildSimdModule, simdMemoryOffsets } from "./simd_wasm_module.ts";
 
 /**
- * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word has the
- * index `at`. Returns null if WebAssembly SIMD is missing, as in old browsers. Also returns null if
- * a content security policy forbids WebAssembly. The caller then searches without SIMD.
+ * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
+ * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or if a content security
+ * policy forbids WebAssembly.
  */
 export async function compileSimdScan(at: number): Promise<WebAssembly.Module | null> {
   try {
@@ -15,7 +15,7 @@ export async function compileSimdScan(at: number): Promise<WebAssembly.Module | 
   }
 }
 
-/** Returns a SIMD {@link Scan} from a module that was compiled for the word with the index `at`. */
+/** Returns a {@link Scan} that runs a compiled SIMD module. */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
   // The cast is safe: `buildSimdModule` exports exactly these two members.

@@ -17,12 +17,11 @@ import {
 export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
 
 /**
- * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
- * word has the index `at`. The code builds the module from instructions instead of shipping a
- * binary, so that a reader can verify the module. Its function `scan(from, to)` returns an index or
- * -1. The 64 rounds are unrolled, and each variable of the hash state keeps its WebAssembly local.
- * The rounds before `at`, and all schedule words that do not depend on `at`, are computed once for
- * each call.
+ * Returns a WebAssembly module that hashes four nonces at a time, for blocks whose varying word is
+ * `at`. This code builds the module from instructions, so that a reader can verify it, unlike a
+ * binary. Its function `scan(from, to)` returns an index or -1. The 64 rounds of SHA-256 are
+ * unrolled, and each variable of the hash state keeps its WebAssembly local. The rounds before
+ * `at`, and all schedule words that do not depend on `at`, are computed once for each call.
  */
 export function buildSimdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
@@ -55,12 +54,12 @@ const vectors = 32;
 
 /** The memory address of the round constants, which the data section contains. */
 const constants = 256;
-/** The memory address of the vectors with the constant part of each schedule word. */
+/** The memory address of the constant part of each schedule word, as vectors. */
 const fixedWords = 1024;
-/** The memory address of the vectors with each constant part plus the round constant. */
+/** The memory address of the same constant parts plus the round constants, as vectors. */
 const fixedTerms = 2048;
 
-/** Returns a list with true for each schedule word that depends on the word `at`. */
+/** Returns for each word of the message schedule if it depends on the varying word. */
 function varyingWords(at: number): readonly boolean[] {
   const varies = Array.from({ length: 64 }, (_, t) => t === at);
   for (let t = 16; t < 64; t++) varies[t] = sources(t).some(([source]) => varies[source]);
@@ -115,7 +114,7 @@ function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** Returns the code of one round. The round renames the locals instead of moving their values. */
+/** Returns the code of one round. It renames the locals instead of copying their values. */
 function round(t: number, base: number, term: WasmCode): WasmCode {
   const local = (letter: number) => base + (letter - t + 64) % 8;
   const [a, b, c] = [localGet(local(0)), localGet(local(1)), localGet(local(2))];
@@ -159,7 +158,7 @@ function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** Returns the code that computes the XOR of several right rotations of one value. */
+/** Returns the code for the XOR of one value, rotated right by several numbers of bits. */
 function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);

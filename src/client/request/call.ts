@@ -14,15 +14,15 @@ export interface CallOptions {
 }
 
 export interface CallResult {
-  /** The JSON value. The client declares its type and trusts the service. */
+  /** The JSON value of the response, which the client does not check against its declared type. */
   readonly value: unknown;
   readonly etag: string | null;
 }
 
-/** Sends a request and reads the JSON value of the response. */
+/** Sends a request and returns the JSON value of the response. */
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** Returns the call for an HTTP method and a path relative to the resource. */
+/** Returns the function that sends requests with a method and a path within the resource. */
 export type MakeCall = (method: string, place: string) => Call<CallResult>;
 
 export function createCalls({ transport, path }: Handle): MakeCall {
@@ -44,7 +44,7 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
-    // A response without a body or with invalid JSON yields null. The service sends no falsy JSON.
+    // Null means no body or invalid JSON. Valid JSON of the service is never falsy.
     const value = await response.json().catch(() => null);
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) {
       throw await errorOfResponse(response);
@@ -53,7 +53,7 @@ export function createCalls({ transport, path }: Handle): MakeCall {
   };
 }
 
-/** Converts a call so that the result is only the value, or only one member of the value. */
+/** Returns a function that sends the same requests, and returns only the value or one member. */
 export function callForValue(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);

@@ -3,19 +3,19 @@ import { powHeaders } from "../../protocol/pow_protocol.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** A request that the service refused until the client solves a challenge. */
+/** A request that the service refused with a challenge, e.g. a proof of work. */
 export interface ChallengedRequest {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
   readonly error: ServiceError;
-  /** The number of challenges that the client has already solved for this request. */
+  /** The number of challenges already solved for this request. */
   readonly attempts: number;
 }
 
 /**
- * Solves the challenge of a response with status 428 (proof of work or a CAPTCHA). Returns the
+ * Solves the challenge in a response with status 428 (proof of work or a CAPTCHA). Returns the
  * headers with the solution. Throws the error if there is no challenge, after too many attempts, or
- * if this client cannot solve the challenge. This module and the solver are loaded on demand.
+ * if this client cannot solve it. This module and the solver are loaded on demand.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,

@@ -3,32 +3,32 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** The origin of the service, `https://example.com`. The empty string is the page's origin. */
+  /** The origin of the service, `https://example.com`. An empty string means the page's origin. */
   readonly baseUrl: string;
   /** The path that precedes all resources. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
-   * The bearer token, or a function that returns the token. The function is called for each
-   * request, and again with `refresh: true` after a 401. Null sends the request without a token.
+   * The bearer token, or a function that returns it. The function is called for each request, and
+   * again with `refresh: true` after a 401. After null, the request has no token.
    */
   readonly token?: string | TokenSource | undefined;
   /** The headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sends the requests instead of the global `fetch`, for example `app.fetch`. */
+  /** Replaces the global `fetch` for all requests, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /** Timeout of a request with its body, in milliseconds. 0 means no timeout. Default: 30,000. */
+  /** Timeout of a request and its response's body, in milliseconds; 0 for none. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** The settings for proof of work. */
+  /** How to handle requests that require proof of work. */
   readonly pow?: ClientPow | undefined;
   /** Shows a CAPTCHA and returns its token. If absent, requests that need a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** The header for the CAPTCHA token. Default: the header that the service reads by default. */
+  /** The header that sends the CAPTCHA token. Default: the default header of the service. */
   readonly captchaHeader?: string | undefined;
   /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
-/** Returns the bearer token of a request, or null to send no token. */
+/** Returns the bearer token for a request, or null for a request without token. */
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;
@@ -39,7 +39,7 @@ export interface ClientPow {
   readonly enabled?: boolean | undefined;
   /** The maximum number of challenges to solve for one request. Default: 3. */
   readonly maxAttempts?: number | undefined;
-  /** Solves a challenge instead of the built-in solver. The built-in solver is loaded on demand. */
+  /** Replaces the built-in solver of challenges, which is otherwise loaded on demand. */
   readonly solve?: PowSolver | undefined;
 }
 

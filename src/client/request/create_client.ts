@@ -5,20 +5,20 @@ import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 
 /**
- * Creates a client of a service. The command `resource-api types` writes the type `Api` of its
- * resources, and `InferApi` derives it from the service's configuration.
+ * Creates a client of a service. The type `Api` describes the service's resources: the command
+ * `resource-api types` writes it, and `InferApi` derives it from the service's configuration.
  */
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
-    // The object has no prototype, because a resource may be named `toString`.
+    // The object has no prototype, because a resource can have a name like `toString`.
     __proto__: null,
     [handle]: { transport, path: basePath },
   };
   const client = new Proxy(resources, {
     get(known, name) {
-      // `await` reads the member `then`, which must not be a resource.
+      // `await` reads the member `then`, so `then` must not be the name of a resource.
       if (typeof name === "symbol" || name === "then") return known[name];
       const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
       return known[name] ??= createRequests({ transport, path });

@@ -8,7 +8,7 @@ export interface ImportOptions extends CallOptions {
   readonly onProgress?: ((count: number) => void) | undefined;
 }
 
-/** The functions that an import calls to send rows, and the source of idempotency keys. */
+/** The functions of the client that an import uses. */
 export interface ImportFunctions {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
@@ -31,7 +31,7 @@ export async function importRows(
   async function sendPart(): Promise<void> {
     const part = waiting.slice(0, size);
     try {
-      // Equal parts get equal keys, so that a repeated import does not insert rows twice.
+      // A repeated import sends the same keys for the same parts, so it inserts no row twice.
       await send(part, { ...options, idempotencyKey: `${idempotencyKey}.${count}.${part.length}` });
     } catch (error) {
       const limit = smallerSize(error, part.length);
@@ -54,7 +54,7 @@ export async function importRows(
 
 /** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
-  // A value without a slug is no `ServiceError`. Importing the class would load its code twice.
+  // Only a `ServiceError` has a slug. Importing the class would load its code twice.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

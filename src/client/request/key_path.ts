@@ -12,7 +12,7 @@ export type KeyPart = string | number | boolean;
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(requireExactValue(part)))}`;
-  // URL normalization would change `/posts/..` to `/`, even with encoded dots.
+  // Clients normalize `/posts/..` to `/`, even if the dots are percent-encoded.
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
@@ -31,5 +31,5 @@ export function requireExactValue<T>(value: T): T {
   return value;
 }
 
-/** Matches the first letter of a route name. */
+/** Matches the first character of a segment that is the name of a route. */
 const routeName = /^(?=(aggregate|batch|count|import|rpc|search|subscribe)$)./;

@@ -4,17 +4,17 @@ import type { ServiceError } from "./service_error.ts";
 
 /** The options of an update. */
 export interface UpdateOptions extends CallOptions {
-  /** The row on which the patch is based. */
+  /** The row to which the patch was made, as the user saw it. */
   readonly base?: unknown;
   readonly onConflict?: ConflictCallback;
 }
 
-/** Merges a refused patch with the current row. Returning null abandons the change. */
+/** Merges a refused patch with the current row, and returns the new patch. Null abandons it. */
 export type ConflictCallback = (
   conflict: { readonly base: unknown; readonly mine: unknown; readonly theirs: unknown },
 ) => unknown;
 
-/** The requests for one row, and the function that merges conflicting changes. */
+/** The requests for one row, and the function that resolves conflicts. */
 export interface MergeFunctions {
   readonly key: KeyInput;
   get(key: KeyInput, options: CallOptions): Promise<CallResult>;
@@ -23,10 +23,9 @@ export interface MergeFunctions {
 }
 
 /**
- * Changes a row, and merges the change with concurrent changes. If the row has changed since
- * `ifMatch` was read, `onConflict` merges the changes. The merged patch is sent with the tag of the
- * current row, at most five times. Throws the ConflictError if `onConflict` returns null or the row
- * has no tag.
+ * Patches a row. If the row has changed since `ifMatch` was read, `onConflict` merges the patch
+ * with the current row. The merged patch is sent with the current row's ETag, at most five times.
+ * Throws the ConflictError if `onConflict` returns null or the row has no ETag.
  */
 export async function mergeUpdate(
   { key, get, patch, onConflict }: MergeFunctions,
@@ -38,12 +37,12 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // A value without this slug is no `ConflictError`. Importing the class would load it twice.
+      // Only a `ConflictError` has this slug. Importing the class would load its code twice.
       const { slug } = error as Partial<ServiceError>;
       if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });
       const next = await onConflict({ base, mine, theirs });
-      // Without a tag, the patch would overwrite any later change.
+      // Without an ETag, the patch could overwrite a later change.
       if (next === null || etag === null) throw error;
       mine = next;
       base = theirs;

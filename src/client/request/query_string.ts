@@ -4,8 +4,8 @@
  */
 export function queryString(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
-    // The cast is safe: `encodeURIComponent` converts every value to a string. Unlike
-    // URLSearchParams, it throws for a lone surrogate instead of replacing it.
+    // The cast is safe: `encodeURIComponent` converts every value to a string. It throws for a lone
+    // surrogate, which URLSearchParams would replace.
     value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(value as string)}`]
   );
   return parts[0] ? `?${parts.join("&")}` : "";

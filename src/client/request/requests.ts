@@ -8,13 +8,13 @@ import type { ResourceClient } from "../../api/resource_client.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
- * Returns the requests for one resource, with the types of `ResourceClient`. The compiler compares
- * only the names, because it cannot check responses. Rarely used code is loaded on demand.
+ * Returns the functions of a resource client, as the type `ResourceClient` declares them. The
+ * compiler cannot check responses. Rarely used code is loaded on demand.
  */
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // An asynchronous function rejects for an invalid key instead of throwing.
+  // For an invalid key, the promise rejects, because the function is asynchronous.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
@@ -32,7 +32,7 @@ export function createRequests(own: Handle) {
 
   async function* pages(options?: CallOptions) {
     do {
-      // The cast is safe: the service responds to this request with a page of a list.
+      // The cast is safe: the response to this request is a page of a list.
       const page = await list(options) as Page<unknown>;
       yield page;
       options = { ...options, offset: null, cursor: page.nextCursor };
@@ -63,7 +63,7 @@ export function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // Sends an empty object, because the service rejects cross-origin writes that are not JSON.
+    // The body is an empty object, because the service rejects cross-origin writes without JSON.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

@@ -4,11 +4,11 @@ import { requireExactValue } from "./key_path.ts";
 export interface FilterExpression {
   /** The filter in the filter language. */
   readonly filter: string;
-  /** Returns the filter. */
+  /** Returns {@link filter}. */
   toString(): string;
 }
 
-/** A number that no double equals, in the form in which responses contain such numbers. */
+/** A number that has no exact double, in the form that responses use for such numbers. */
 export interface MarkedNumber {
   /** The number as JSON text. */
   readonly $number: string;
@@ -27,10 +27,10 @@ export type FilterOperand =
   | readonly (MarkedNumber | string | number | bigint | boolean | Date)[];
 
 /**
- * Returns a filter. Values in the template are data and are never parsed as a part of the filter
- * language. A nested filter is enclosed in parentheses. Throws a TypeError for undefined and
- * unsupported objects, for a number beyond 2^53 (use a string or a bigint), and for a value within
- * quotes or next to a part of a word. The message shows the position.
+ * Returns a filter. The values in the template are data: they are never parsed as filter syntax. A
+ * nested filter is enclosed in parentheses. Throws a TypeError for undefined and unsupported
+ * objects, for a number beyond 2^53 (use a string or a bigint), and for a value inside quotes or
+ * directly next to other characters of a word. The message shows the position.
  *
  * @example
  * ```ts
@@ -51,7 +51,7 @@ export function filterTemplate(
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>
-    // A list between parentheses in the template is written without further parentheses.
+    // If the template already has parentheses around a list, the list gets no further ones.
     Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
   );
   const filter = String.raw({ raw: parts }, ...written);
@@ -71,8 +71,8 @@ function operand(value: unknown): string {
   if (typeof filter === "string") return `(${filter})`;
   // The cast is safe: only a Date has this function.
   const text = (value as Date | null)?.toISOString?.() ?? value;
-  // Null, numbers and booleans are written without quotes, because some operators require that.
+  // Null, numbers and booleans have no quotes, because some operators require this.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // `isNaN` also accepts strings, contrary to its declaration. `isNaN(undefined)` is true.
+  // `isNaN` also accepts strings, contrary to its type. `isNaN(undefined)` is true.
   return `${isNaN($number as never) ? requireExactValue(text) : $number}`;
 }

@@ -1,10 +1,10 @@
 import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 
 /**
- * The kind of an error. Most kinds are the slug of a service's problem. `network`: the request has
+ * The kind of an error. Most kinds are the slug of a problem from the service. `network`: there was
  * no response. `timeout`: the response took too long. `unexpected-answer`: the response does not
- * come from the service, such as the page of a proxy. `discarded`, `expired` and `storage`: a write
- * of an outbox failed.
+ * come from the service, but e.g. from a proxy. `discarded`, `expired` and `storage`: a write of an
+ * outbox failed.
  */
 export type ServiceErrorSlug =
   | ProblemSlug
@@ -27,7 +27,7 @@ export interface RequiredCaptcha {
   readonly action: string | null;
 }
 
-/** The members of a {@link ServiceError} other than slug and message. */
+/** The optional members of a {@link ServiceError}. */
 export interface ServiceErrorFacts {
   /** The HTTP status of the response. */
   readonly status?: number;
@@ -41,9 +41,9 @@ export interface ServiceErrorFacts {
   readonly cause?: unknown;
 }
 
-/** The error of a request that the service refused, or that had no usable response. */
+/** The error of a request that was refused, or that had no usable response. */
 export class ServiceError extends Error {
-  /** The name of the class. */
+  /** Always `ServiceError`. */
   override readonly name: string = "ServiceError";
   /** The slug of the error, which says what failed. */
   readonly slug: ServiceErrorSlug;
@@ -56,7 +56,7 @@ export class ServiceError extends Error {
   /** The CAPTCHA that the user has to solve, or null for every other error. */
   readonly captcha: RequiredCaptcha | null = null;
 
-  /** Creates an error. Without a status, the error means that there was no response. */
+  /** Creates an error. An error without a status means that there was no response. */
   constructor(slug: ServiceErrorSlug, message: string, facts: ServiceErrorFacts = {}) {
     super(message, facts);
     this.slug = slug;
@@ -64,30 +64,30 @@ export class ServiceError extends Error {
   }
 }
 
-/** A write that the service refused with 412 because the row has changed. */
+/** The error of a write that was refused with 412, because the row has changed. */
 export class ConflictError extends ServiceError {
-  /** Name of the class. */
+  /** Always `ConflictError`. */
   override readonly name: string = "ConflictError";
 
-  /** The current tag of the row, or null if the service did not send the tag. */
+  /** The row's current ETag, or null if the service did not send it. */
   // The cast is safe: the service sends a string or nothing.
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
 
-  /** A sentence in which the service suggests a solution, or null. */
+  /** The service's suggestion how to resolve the conflict, or null. */
   // The cast is safe: the service sends a string or nothing.
   readonly suggestion: string | null = this.problem?.details?.suggestion as string | undefined ??
     null;
 }
 
-/** Returns the error for a refused request, or for a response from a proxy. */
+/** Returns the error of a refused request, or of a response that a proxy sent. */
 export async function errorOfResponse(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
   // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
-  // The service sends problem documents that refer to its own pages, or errors of middleware. Any
-  // other response comes from a proxy or another service.
+  // A problem document of the service refers to one of its pages, or has the form of a middleware's
+  // error. Any other response comes from a proxy or another service.
   const slug = "unexpected-answer";
   if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return errorOfProblem(problem, facts);
@@ -97,7 +97,7 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
 
 export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // The code is the slug in capitals, even for a problem without a documentation page: `HTTP_418`.
+  // The code is the slug in capitals, also for problems without a page: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }

@@ -1,27 +1,27 @@
 import type { CreateClientOptions } from "./client_options.ts";
 
 export interface Token {
-  /** The token. Without a value, the request has no `Authorization` header. */
+  /** The token. With a falsy value, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
-  /** The number of refreshes before this token was returned. */
+  /** Number of refreshes before this token was requested. */
   readonly age: number;
 }
 
-/** The bearer tokens for a client's requests. Simultaneous requests share one refresh. */
+/** The bearer tokens of a client's requests. Concurrent requests share one refresh. */
 export interface Tokens {
   /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** Returns a token newer than `refused`, or a token without a `value`. */
+  /** Returns a token newer than `refused`, or no token (a falsy `value`). */
   after(refused: Token): Promise<Token>;
 }
 
-/** Creates tokens from a source. Requests that were refused together cause only one new call. */
+/** Creates tokens from a source. Several refused requests cause only one refresh. */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    // Another request may start a refresh while the source is working.
+    // Remembers the number: during the call of `source`, another request can start a refresh.
     const age = refreshes;
     const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
     return { value, age: refresh ? ++refreshes : age };
@@ -29,7 +29,7 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
 
   return {
     current: () => refreshing ?? ask(false),
-    // While this request was in flight, another request may have refreshed the token.
+    // Another request may already have refreshed the refused token.
     after: ({ age }) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

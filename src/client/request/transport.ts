@@ -5,7 +5,7 @@ import { errorOfResponse, ServiceError } from "./service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
-/** Matches the content types of responses that come from the service. */
+/** Matches the content types that only responses of the service have. */
 const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
 
 export function createTransport(options: CreateClientOptions): Transport {
@@ -32,11 +32,11 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      // `test` converts null to the string "null".
+      // Without the header, `test` converts null to "null", which does not match.
       const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await errorOfResponse(response);
-      // Only the service requests a proof or another token, so the status in its problem counts.
+      // Only the service may request a proof or a token, so the problem's status counts.
       const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");
@@ -63,7 +63,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const response = await environment.fetch(
         new Request(baseUrl + path, {
           method,
-          // The filter removes headers without a value. `fetch` accepts an undefined body.
+          // Removes headers without a value. `fetch` accepts an undefined body.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
           redirect: "manual",

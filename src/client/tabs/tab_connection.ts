@@ -7,7 +7,7 @@ import type { WebLocks } from "../../api/web_platform.ts";
 import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** The lock and the channel that the tabs of a user share. */
+/** The lock and the channel by which a user's tabs share streams. */
 export interface TabLockAndChannel {
   /** The name of the lock that the leader holds. */
   readonly name: string;
@@ -15,24 +15,24 @@ export interface TabLockAndChannel {
   readonly channel: BroadcastChannel;
 }
 
-/** The connection of one tab. All tabs share the streams of one tab, the leader. */
+/** The connection of one tab. The tabs of a user share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #shared: TabLockAndChannel;
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** Functions that end the subscriptions of other tabs. Only the leader uses this map. */
+  /** Functions that end other tabs' subscriptions. Only the leader has such subscriptions. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** True if this tab holds the lock by which other tabs notice that the tab has ended. */
+  /** True if this tab holds the lock whose release shows other tabs that this tab has ended. */
   #isAlive = false;
   /** Releases the leader's lock. Null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
 
-  /** Waits for the leader's lock, and sends requests to the current leader. */
+  /** Sends subscriptions to the leader, and waits for the leader's lock to become the leader. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
@@ -41,14 +41,14 @@ export class TabConnection implements LiveConnection {
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // This tab holds this lock until its end, so that the leader notices the end. The lock is
-    // requested first, because a leader that knows this tab waits for the lock.
+    // The tab holds this lock until it ends, so that the leader notices the end. The lock is
+    // requested before all else, because a leader that knows this tab waits for it.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
       void this.#stand();
       return whenAborted(this.#ending.signal);
-      // A page without access to locks uses its own streams.
+      // A page that cannot use locks opens its own streams.
     }).catch(() => this.#lead());
   }
 
@@ -94,7 +94,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** Opens a subscription in a stream of this tab, until the leader takes over the subscription. */
+  /** Opens a subscription: in a stream of this tab if it is the leader, else by the leader. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -107,12 +107,12 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
-  /** Waits for the leader's lock. Waits again after this tab has released the lock. */
+  /** Waits to become the leader. Waits again when this tab has stopped to be the leader. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
     try {
-      // The lock may be granted after the abort.
+      // The lock can be granted after this tab has ended.
       const lead = () => signal.aborted ? undefined : this.#lead();
       while (!signal.aborted) await locks.request(name, { signal }, lead);
     } catch (error) {
@@ -153,12 +153,12 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** Delivers an event of the leader. An event for an earlier request is outdated and ignored. */
+  /** Passes an event from the leader to its subscriber. Ignores events for an outdated request. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
     let known = message;
-    // The leader's stream number means nothing in this tab, so the tab's own number replaces it.
+    // `asked` counts the streams of this tab, not those of the leader.
     if (message.type === "opened") known = { ...message, asked };
     else if (message.type === "status" && message.error !== null) {
       const { slug, message: text } = message.error;
@@ -167,7 +167,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Opens another tab's subscription until that tab ends or the returned function is called. */
+  /** Opens another tab's subscription. It ends with that tab, or by the returned function. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
@@ -177,7 +177,7 @@ export class TabConnection implements LiveConnection {
       receive: (message) => {
         if (message.type === "token") token = message.token;
         else if (message.type === "invalidate") token = null;
-        // A channel transfers only the message of an error, so the error is created again.
+        // A channel loses all members of an error except the message, so they are sent separately.
         const known = message.type === "status" && message.error !== null
           ? { ...message, error: { ...message.error, message: message.error.message } }
           : message;
@@ -197,7 +197,7 @@ export class TabConnection implements LiveConnection {
 
 interface OwnSubscription {
   readonly subscriber: Subscriber;
-  /** The number of the last request for the subscription, or 0 while this tab is the leader. */
+  /** The number of the last request to the leader, or 0 while this tab is the leader. */
   asked: number;
   leave(): void;
 }

@@ -21,8 +21,8 @@ export type StreamSink = Pick<
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. The object is itself the underlying source of its `ReadableStream`, without closures and
- * timers of its own, because there are many streams.
+ * last. The object is itself the underlying source of its `ReadableStream`. It needs no closures
+ * and timers, because there are many streams.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;

@@ -16,7 +16,7 @@ const types: Readonly<Record<string, string>> = {
   "/app.css": "text/css",
 };
 
-/** Returns the HTML page with relative paths, because a proxy may change the path prefix. */
+/** Returns the HTML page. Its paths are relative, because a proxy may change the prefix. */
 function page(path: string): string {
   const base = path === "/" ? "" : "ui/";
   return `<!doctype html>
@@ -45,8 +45,8 @@ const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="
 const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
 /**
- * The security policy allows only the files of the dashboard. It forbids markup from strings and
- * embedding in a frame (Content Security Policy Level 3; Trusted Types).
+ * Allows only the dashboard's own files. Forbids markup from strings, and pages that embed the
+ * dashboard in a frame (Content Security Policy Level 3; Trusted Types).
  */
 const securityPolicy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],

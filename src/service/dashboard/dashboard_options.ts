@@ -8,7 +8,7 @@ import { callback, flag, objectWith } from "../../options/option_kinds.ts";
 export interface DashboardOptions {
   /**
    * Decides who may use the dashboard, which shows every row. Default: only clients on this
-   * machine. In production the app does not start without this function.
+   * machine. In production, the app does not start without this function.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
   /** True to refuse every write through the dashboard. Default: false. */
@@ -36,11 +36,11 @@ const members = {
   billing: objectWith<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
-/** The description of the option `adminUI`. */
+/** Defines the values and the default of the option `adminUI`. */
 export const dashboardOptionDescription = either(flag(), group(members)).default(false);
 
 export interface ResolvedDashboard {
-  /** Decides who may use the dashboard. Null allows only clients on this machine. */
+  /** Decides who may use the dashboard. If null, only clients on this machine may. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
   readonly credits: CreditsLedger | null;

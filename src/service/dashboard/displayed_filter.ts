@@ -2,7 +2,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { printFilter } from "../../filter/syntax/print_filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** Returns a filter as a string of at most 500 characters, in which hidden values are masked. */
+/** Returns a filter as a string of at most 500 characters, with masked values of hidden columns. */
 export function displayedFilter(
   filter: Filter,
   table: TableInfo,

@@ -24,9 +24,9 @@ import type { PageRequest } from "../service_pages.ts";
 export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
-  /** The app that serves the resources with the rights of the operator. */
+  /** Serves the resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /** The app that serves the resources with the rights of a user that the operator chooses. */
+  /** Serves the resources with the rights of a user that the operator has chosen. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;
@@ -35,13 +35,13 @@ export interface MountDashboardOptions {
   readonly clock: Clock;
 }
 
-/** An app that handles requests below a path of the dashboard. */
+/** An app inside the dashboard. It handles the requests below one path. */
 export interface InnerApp {
-  /** Responds to a request as this user. The path of the request is relative to the app. */
+  /** Responds to a request of this user. The request's path is relative to the app. */
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
 }
 
-/** Mounts the dashboard in the Hono app of a service after the other routes of the app. */
+/** Mounts the dashboard in a service's Hono app, after all other routes. */
 export function mountDashboard(hono: Hono<AppEnv>, mounted: MountDashboardOptions): void {
   const reports = new Map(mounted.reports.map((one) => [pathOf(one), one]));
   hono.all(`${dashboardPath}/*`, (context) => answer(context, { ...mounted, reports }));
@@ -97,12 +97,12 @@ function readOnly(how: string): Problem {
   return new Problem("forbidden", `Cannot write ${how}`);
 }
 
-/** Returns the request with its path relative to a mount path. */
+/** Returns the request with its path relative to `path`. */
 function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // A copied signal would make Deno print a warning. The connection reports disconnections.
+  // Without `signal`, because Deno warns of a copied one. The connection reports disconnects.
   return new Request(url, { method, headers, body });
 }
 
@@ -140,17 +140,17 @@ function json(body: unknown): Reply {
 }
 
 export interface OperatorRequest extends PageRequest {
-  /** True for the HTML page. Links on other sites may lead to it, because it has no effects. */
+  /** True for the HTML page, to which other sites may link: opening it has no effect. */
   readonly isPage: boolean;
 }
 
-/** Requires the operator, and refuses requests of pages of other sites. Throws a 401 or a 403. */
+/** Throws a 401 if the caller is not the operator, and a 403 for a request from another site. */
 export async function requireOperator(
   request: OperatorRequest,
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Programs without the headers of browsers are accepted: they send credentials on purpose.
+  // Browsers always send these headers. Other programs send credentials only on purpose.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
@@ -158,7 +158,7 @@ export async function requireOperator(
     authorize,
     option: "adminUI.authorize",
     cannot: "Cannot use the dashboard",
-    // A browser then asks its user for credentials, and sends them with later requests.
+    // A browser then asks for a user name and password, and sends them with later requests.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
 }

@@ -8,7 +8,7 @@ export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
   readonly at: number;
 }
 
-/** Reports each write of the operator, and keeps the last 500 writes in memory. */
+/** Reports each write that the operator makes, and keeps the last 500 in memory. */
 export class OperatorAudit {
   readonly #clock: Clock;
   readonly #observe: Observer;
@@ -19,7 +19,6 @@ export class OperatorAudit {
     this.#observe = observe;
   }
 
-  /** The last writes, newest first. */
   get entries(): readonly AuditEntry[] {
     return this.#entries.toReversed();
   }
@@ -31,9 +30,8 @@ export class OperatorAudit {
   }
 }
 
-/** The writes of operators through the dashboard of this process. */
+/** The last 500 writes of operators through the dashboard of this process, newest first. */
 export interface AuditReport {
-  /** The last 500 writes, newest first. */
   readonly entries: readonly AuditEntry[];
 }
 

@@ -6,9 +6,9 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export const operatorBasePath = "/api";
 
 /**
- * Returns the resources with the rights of the operator. The operator can access every row, and
- * read and write every field that any caller may read. Hidden columns stay hidden, hooks run, and
- * search indexes are updated.
+ * Returns the resources with the rights of the operator, who can access every row, and read and
+ * write every field that some caller may read. Hidden columns stay hidden, hooks run, and search
+ * indexes are updated.
  */
 export function operatorResources(
   resources: readonly Resource[],

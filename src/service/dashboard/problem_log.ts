@@ -6,22 +6,22 @@ import type { ErrorResponder } from "../failures.ts";
 import { isHttpException } from "../http_exception.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
-/** A group of refused or failed requests with the same route and the same problem. */
+/** The problems with the same code on the same route. */
 export interface ProblemGroup {
-  /** The code in the problem's `type`. A refusal by a middleware has a code like `http-418`. */
+  /** The code in the problem's `type`. An error of a middleware has a code like `http-418`. */
   readonly code: string;
   readonly status: number;
   readonly count: number;
   /** The time of the first problem, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The method and the configured route, `/api/notes/:id`. The path is empty without a route. */
+  /** The method and the configured path, `/api/notes/:id`, or an empty path without a route. */
   readonly lastRequest: { readonly method: string; readonly path: string };
-  /** The title of the problem. For an internal error, the name of the last error. */
+  /** The title of the problem, or the name of the last error if it was internal. */
   readonly detail: string;
 }
 
-/** A log of problem responses in this process, in groups. It contains no value of a request. */
+/** Groups the problem responses of this process by code and route. Stores no value of a request. */
 export class ProblemLog {
   /** The time at which the log began, in milliseconds since 1970. */
   readonly since: number;
@@ -35,12 +35,12 @@ export class ProblemLog {
     this.since = clock.now();
   }
 
-  /** The groups, sorted by their latest problem, newest first. */
+  /** The groups, by the time of their last problem, newest first. */
   get groups(): readonly ProblemGroup[] {
     return [...this.#groups.values()].reverse();
   }
 
-  /** The number of old groups that the log has dropped for newer groups. */
+  /** The number of groups that were removed to make room for newer groups. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -49,7 +49,7 @@ export class ProblemLog {
     this.#findRoute = findRoute;
   }
 
-  /** Wraps `fail` so that its responses are added to this log. */
+  /** Returns `fail` with the addition that this log records its responses. */
   logging(fail: ErrorResponder): ErrorResponder {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);
@@ -65,7 +65,7 @@ export class ProblemLog {
     const key = `${code} ${status} ${method} ${path}`;
     const lastAt = this.#clock.now();
     const { count, firstAt } = this.#groups.get(key) ?? { count: 0, firstAt: lastAt };
-    // Deleting the key moves the group to the end of the map, where the latest problem belongs.
+    // Deleting the key first moves the group to the end of the map, which is its newest entry.
     this.#groups.delete(key);
     const [oldest] = this.#groups.size < maxGroups ? [] : this.#groups.keys();
     if (oldest !== undefined) {
@@ -86,7 +86,7 @@ const knownMethods: ReadonlySet<string> = new Set([
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ]);
 
-/** Returns the title of a problem, because the message may contain a value. */
+/** Returns the title of a problem instead of its message, which can contain a value. */
 function describe(error: unknown, status: number): Pick<ProblemGroup, "code" | "detail"> {
   if (error instanceof Problem) {
     return { code: error.slug, detail: problemCodes[error.slug].title + causeOf(error) };
@@ -99,7 +99,7 @@ function causeOf({ cause, status }: Problem): string {
   return cause === undefined || status < 500 ? "" : ` (${nameOf(cause)})`;
 }
 
-/** Returns the name of an error without its message, because database messages contain values. */
+/** Returns an error's name instead of its message: messages of databases contain values. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const kind: unknown = Reflect.get(error, "kind");

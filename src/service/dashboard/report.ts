@@ -1,15 +1,14 @@
 import type { User } from "../../auth/user.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** A report of the dashboard, or an action by POST. */
+/** A report of the dashboard (GET), or an action of the operator (POST). */
 export interface Report {
-  /** The last segments of the path, for example `/report/streams` or `/action/explain`. */
+  /** The end of the path, for example `/report/streams` or `/action/explain`. */
   readonly name: string;
-  /** GET for a report, POST for an action. */
   readonly method: "GET" | "POST";
   /** True if the action changes data, so a read-only dashboard refuses it. */
   readonly writes?: true;
-  /** Returns the value to send as JSON. Throws a Problem for an invalid request. */
+  /** Returns the data of the response. Throws a Problem for an invalid request. */
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 

@@ -27,7 +27,7 @@ export function integerParameter(
   );
 }
 
-/** Returns the resource with a name: a path below the base path, or else a table. Throws a 400. */
+/** Returns the resource with this path below the base path, or table name. Throws a 400. */
 export function requireResource(
   name: string,
   resources: readonly Resource[],

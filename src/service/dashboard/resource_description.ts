@@ -8,7 +8,7 @@ import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
-/** The description of a resource in the dashboard: its fields, and the access to its rows. */
+/** A resource as the dashboard needs it: its fields, and who may access its rows. */
 export interface ResourceDescription {
   readonly name: string;
   /** The last segment of the resource's path below the dashboard, such as `notes`. */
@@ -16,27 +16,27 @@ export interface ResourceDescription {
   /** Path of the resource in the service. */
   readonly url: string;
   readonly key: readonly string[];
-  /** The field by which a person recognizes a row. */
+  /** The field by which people recognize a row. */
   readonly label: string;
-  /** The fields in the order of the table, including hidden fields, then the computed fields. */
+  /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
   readonly fields: readonly FieldFacts[];
   readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
   readonly rights: Readonly<Record<Access, AllowedCallers>>;
-  /** The names of the policies, by access. A scope that is another function has no entry. */
+  /** The policy name for each access. A scope that is a function without a name has no entry. */
   readonly policies: Readonly<Record<string, string>>;
-  /** The protections of each access. An unprotected access has no entry. */
+  /** The protections (limits, proof of work, CAPTCHA) of each access. Absent if it has none. */
   readonly protections: Readonly<Record<string, ProtectionFacts>>;
   readonly procedures: readonly ProcedureFacts[];
   readonly etag: boolean;
-  /** The field that marks deleted rows, or null without one. */
+  /** The field that marks rows as deleted; null if the resource has no soft delete. */
   readonly softDelete: string | null;
   readonly searchable: boolean;
   /** True if the resource has live streams. */
   readonly live: boolean;
 }
 
-/** The callers that may access the rows. If the resource lacks the operation, no caller may. */
+/** The callers that may access the rows, if the resource has the operation. */
 export type AllowedCallers =
   | "everyone"
   | "some rows of everyone"
@@ -47,12 +47,12 @@ export type AllowedCallers =
 interface FieldFacts {
   readonly name: string;
   readonly type: ColumnKind | "any" | "computed";
-  /** Present if JSON contains the values as strings of digits, because doubles would round them. */
+  /** Present if JSON contains the numbers as strings of digits, because doubles are inexact. */
   readonly wide?: true;
   readonly nullable: boolean;
   /** True if no response contains the field. */
   readonly hidden: boolean;
-  /** True if some caller of the service may write the field. The operator may write more fields. */
+  /** True if some caller may write the field. The operator can write also other fields. */
   readonly writable: boolean;
   /** True if the field is set only when the row is created. */
   readonly immutable: boolean;
@@ -69,11 +69,11 @@ interface RelationFacts {
 }
 
 interface ProtectionFacts {
-  /** Number of tokens that each item costs, or 0 if the access is free. */
+  /** The budget tokens that each item costs; 0 if the access is free. */
   readonly cost: number;
   /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
   readonly rateLimit: string | null;
-  /** The difficulty of the proof of work that every request needs, or null for none. */
+  /** The difficulty of the proof of work that each request needs; null for none. */
   readonly pow: number | null;
   readonly captcha: boolean;
 }
@@ -91,7 +91,7 @@ export interface ServedResources {
   readonly prefix: string;
 }
 
-/** Returns the description of each resource of a service, as its callers see the resource. */
+/** Returns the description of each resource of a service. */
 export function describeResources(served: ServedResources): readonly ResourceDescription[] {
   return served.resources.map((one) => factsOf(one, served));
 }
@@ -130,7 +130,7 @@ function factsOf(
   };
 }
 
-/** Returns the field that labels rows: a readable string with a typical name, or the key. */
+/** Returns the field by which people recognize rows: a string with a typical name, or the key. */
 function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
   const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
   for (const name of labelNames) {
@@ -179,7 +179,7 @@ function columnFacts(
   };
 }
 
-/** Returns the resource and field that a column references, unless the field is hidden. */
+/** Returns the resource and field that a column references. Null if that field is hidden. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,
@@ -227,7 +227,7 @@ function rightsOf(
   };
 }
 
-/** The capability that enables an access. Null for an access that always exists. */
+/** The capability that a resource needs for an access; null if every resource has the access. */
 const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
   read: null,
   create: "enableCreate",

@@ -5,17 +5,17 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
 
-/** The header by which the operator requests the rights of a user. */
+/** The header with the token of {@link createViewAsAction}. */
 export const viewAsHeader = "service-view-as";
 
-/** The maximum length of a user's JSON. Proxies often limit a header to 8 KiB. */
+/** Maximum length of the user as JSON, because proxies often limit a header to 8 KiB. */
 const maxUserLength = 4_000;
 
 /** The lifetime of a view token, in milliseconds. */
 const tokenMs = 600_000;
 
 export interface ViewToken {
-  /** The viewed user, or null for an anonymous caller. */
+  /** The user whose rights apply; null for an anonymous caller. */
   readonly user: User | null;
   /** The expiry time, in milliseconds since 1970. */
   readonly expiresAt: number;
@@ -28,9 +28,9 @@ export interface ViewTokenDependencies {
 }
 
 /**
- * Creates the action with which the operator views the service as a user. `"user": null` views it
- * as an anonymous caller. The action returns a token, which allows reads for ten minutes and is
- * valid only in the dashboard.
+ * Creates the action with which the operator sees the service as another user does. `"user": null`
+ * means an anonymous caller. The response contains a token that allows reads in the dashboard, and
+ * only there, for ten minutes.
  */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDependencies): Report {
   return {
@@ -47,7 +47,7 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDepend
   };
 }
 
-/** Returns the user that the body of an action names; null means an anonymous caller. */
+/** Returns the user in the body of an action; null means an anonymous caller. */
 export function readViewedUser(
   body: unknown,
   parseUser: ViewTokenDependencies["parseUser"],
@@ -58,7 +58,7 @@ export function readViewedUser(
   return parseUser(given);
 }
 
-/** Returns the user whose view the header requests. Throws a 401 for an invalid token. */
+/** Returns the user of a view token in the header. Throws a 401 for an invalid token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenDependencies, "sealer" | "clock">,

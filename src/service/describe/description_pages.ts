@@ -14,17 +14,17 @@ import { describePage, type PageRequest, type ServicePage } from "../service_pag
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
 
-/** The pages that exist in addition to the index. */
+/** Which pages exist in addition to the index page. */
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };
-  /** The MCP description, or null for a service without MCP. */
+  /** The description of the MCP tools; null for a service without MCP. */
   readonly mcp: object | null;
 }
 
 /**
- * Creates the pages that describe the service: the index of its resources, and below `/__service`
- * its schema and documents. The option `openapi` can disable the documents.
+ * Creates the pages that describe the service: the index page, and below `/__service` its schema
+ * and OpenAPI documents. The option `openapi` can disable the documents.
  */
 export function createDescriptionPages(
   facts: OpenapiInput,
@@ -66,7 +66,7 @@ interface DocumentWriter {
   routeCount(): number;
 }
 
-/** The last version of a document, with the mount path and route count on which it depends. */
+/** A cached document, with the mount path and the route count from which it was created. */
 interface MadeDocument {
   readonly prefix: string;
   readonly count: number;
@@ -74,7 +74,7 @@ interface MadeDocument {
   readonly tag: string;
 }
 
-/** Returns a page that every caller receives unchanged until the app's routes or path change. */
+/** Returns a page with a document that is cached until the app's routes or mount path change. */
 function documentPage(
   path: string,
   summary: string,
@@ -117,7 +117,7 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }
 
-/** At the root path, a route of the deployer takes precedence over the index page. */
+/** If the base path is `/`, a route of the deployer takes precedence over the index page. */
 function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
   return {
     path: basePath === "" ? "/" : basePath,

@@ -29,7 +29,7 @@ ${
 ${table(["Request", "Operation"], requests.map(requestCells))}`;
 }
 
-/** Returns a table, whose cells are HTML. */
+/** Returns an HTML table. The cells contain HTML. */
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[], tag: string) =>
     `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -54,7 +54,7 @@ function fieldCells(field: FieldSchema, primaryKey: readonly string[]): readonly
   return [code(name), escapeHtml(facts.join(", "))];
 }
 
-/** Returns the cells of a relation. The name links to a list that includes the related rows. */
+/** Returns a relation's table cells. The name links to a list that includes the related rows. */
 function relationCells(
   { name, type, resource, path, filterable, on }: RelationSchema,
   list: string | null,
@@ -74,7 +74,7 @@ function relationCells(
   ];
 }
 
-/** Returns the cells of a request. Only requests for lists and counts are links. */
+/** Returns a request's table cells. Only requests for lists and counts are links. */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

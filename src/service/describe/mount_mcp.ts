@@ -16,16 +16,16 @@ export interface MountMcpOptions {
   readonly parseUser: (value: unknown) => User | null;
   readonly bodies: BodyReadingOptions;
   fetch(request: Request, info: unknown): Promise<Response>;
-  /** Marks a request as sent by a tool of MCP. Called before the app handles the request. */
+  /** Marks a request as sent by an MCP tool. Called before the app handles the request. */
   mark(request: Request): void;
 }
 
-/** Mounts MCP in the Hono app of a service, after the existing routes. */
+/** Mounts MCP in a service's Hono app, after the existing routes. */
 export function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
-    // MCP without sessions needs only POST, because no stream is read and no session ends.
+    // GET and DELETE exist for MCP's streams and sessions, which this service does not have.
     if (method !== "POST") throw methodProblem(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
@@ -42,10 +42,10 @@ export function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
   });
 }
 
-/** Returns a request with the body that was read. Throws a 413 for too many fields. */
+/** Returns the request with the body that was already read. Throws a 413 for too many fields. */
 function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {
   return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
 }
 
-/** The maximum number of fields. 60,000 members would block the SDK for half a second. */
+/** Maximum number of JSON fields: 60,000 would block the MCP SDK for half a second. */
 const maxFields = 2_000;

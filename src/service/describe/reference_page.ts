@@ -8,8 +8,8 @@ const referencePath = "/__service/reference";
 const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**
- * Creates the pages of the API reference, which show the service's document in Swagger UI. The
- * files come from the installed package instead of another host. Each file is read once, on demand.
+ * Creates the pages of the API reference: Swagger UI with the service's OpenAPI document. The files
+ * come from the installed package, not from another host. Each is read once, on demand.
  */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();
@@ -53,7 +53,7 @@ const fileIds: Readonly<Record<typeof files[number], string>> = {
 
 const htmlType = "text/html";
 
-/** The policy allows only files of the service. The style sheet contains the pictures. */
+/** Allows only files of the service. The pictures are part of the style sheet. */
 const securityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -65,7 +65,7 @@ const securityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-// Relative paths work at every mount path.
+// The paths are relative, so that they are right at every mount path.
 const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -82,7 +82,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** With `validatorUrl: null`, Swagger's host does not receive the document. */
+/** `validatorUrl: null` prevents that Swagger UI sends the document to Swagger's host. */
 const startScript = `SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",
@@ -114,7 +114,7 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   return describePage({ id: `describe${id}`, summary, answers });
 }
 
-/** The path is not a literal, so that only services with an API reference need the package. */
+/** A variable path keeps the package out of programs without an API reference. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {

@@ -32,14 +32,14 @@ export interface MountLiveOptions extends BodyReadingOptions {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
   /**
-   * Counts a new stream of a user and an address with its number of subscriptions. Returns a
-   * function that ends the count. Throws a 429 above the limit.
+   * Counts a new multiplexed stream and its subscriptions against the limits of a user and an IP
+   * address. Returns a function that ends this. Throws a 429 above a limit.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   readonly responder: Responder;
-  /** The path at which a proxy has mounted the app. */
+  /** The mount path that a proxy has removed from the request's path. */
   readonly mountedAt: string;
-  /** Returns the path at which the app is mounted, as its client sees the path. */
+  /** Returns the mount path of the app, as the client sees it. */
   prefixOf(context: Context<AppEnv>): string;
   fetch(request: Request, info: unknown): Promise<Response>;
   readonly runtime: Runtime;
@@ -47,10 +47,10 @@ export interface MountLiveOptions extends BodyReadingOptions {
 
 const livePath = "/__service/live";
 
-/** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */
+/** Mounts the route of multiplexed streams in a service's Hono app, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // With two parameters, Hono does not list the handler as a route.
+  // Hono lists handlers with one parameter as routes. This one only refuses methods.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
@@ -87,14 +87,14 @@ function openLive(
     observe: runtime.observe,
   };
   const waits = { identity: waiting.identity, signal: left.signal };
-  // All parts join the stream before any part can end the stream.
+  // Adds all parts before any of them opens: the end of the last part ends the stream.
   const opening = subscriptions.map((one) => prepareSubscription(one, opener));
   const body = new ReadableStream(whole, strategy);
   void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
   return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
 }
 
-/** Opens a few subscriptions at a time, whenever the event loop is free. */
+/** Opens some subscriptions at a time, when the event loop is free. */
 async function openInTurns(
   opening: readonly OpenSubscription[],
   whole: MultiplexedStream,
@@ -117,12 +117,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** Number of subscriptions that a stream opens at the same time. Each may wait for hooks. */
+/** How many subscriptions are opened at the same time. Each can wait for hooks. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** The maximum number of members in a body: three per subscription, and room for unknown ones. */
+/** Maximum number of JSON members: three per subscription, and some unknown ones. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =

@@ -23,22 +23,22 @@ import { type InnerRequest, innerRequestInfo } from "../request_context.ts";
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
-  /** The request that contains the subscriptions. */
+  /** The request with the subscriptions in its body. */
   readonly outer: Request;
   /** Facts about the connection, such as the client's address. */
   readonly info: object;
-  /** The user of the outer request, as a middleware has set it. */
+  /** The user of the outer request, which a middleware has set. */
   readonly user: InnerRequest["user"];
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The mount path that a proxy has removed, and the mount path that the client sees. */
+  /** The mount path that a proxy has removed, and the mount path as the client sees it. */
   readonly mountedAt: string;
   readonly prefix: string;
   readonly observe: Observer;
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
-/** A subscription of a multiplexed stream before its request is sent. */
+/** A subscription whose inner request has not been sent yet. */
 export interface OpenSubscription {
   readonly open: () => Promise<void>;
   /** Refuses the subscription instead of sending a response. */
@@ -46,8 +46,8 @@ export interface OpenSubscription {
 }
 
 /**
- * Prepares a subscription of a multiplexed stream: an inner `GET` request of the same caller for
- * its path. The request passes every middleware and limit. Its stream becomes a part of the
+ * Prepares one subscription of a multiplexed stream: a `GET` request for its path by the same
+ * caller. This inner request passes all middlewares and limits. Its stream becomes a part of the
  * multiplexed stream.
  */
 export function prepareSubscription(
@@ -76,7 +76,7 @@ async function open(
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // If the response of a middleware cannot be read, the other subscriptions continue.
+    // The response comes from a middleware and cannot be read. Other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(
@@ -97,7 +97,7 @@ function innerRequest(
   return new Request(new URL(outer.url).origin + path, { headers, signal });
 }
 
-/** Returns the route of a stream, or the reason why the path has no stream. */
+/** Returns the stream route of a path, or the reason why it has none. */
 function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {
   const { path } = parseRequestTarget(url);
   const routes = table.at(table.canonical(path) ?? path);
@@ -121,7 +121,7 @@ function factsOf(
   };
 }
 
-/** Returns the field type with which a client sorts the values of a column. */
+/** Returns the type by which a client sorts the values of a column. */
 function fieldType(column: ColumnInfo): string | readonly string[] {
   const element = elementOf(column);
   if (element !== null) return fieldType(element);
@@ -141,13 +141,13 @@ function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   };
 }
 
-/** Reads the response to a refused request: a problem, or the response of a middleware. */
+/** Reads the response to a request that opened no stream: a problem, or a middleware's response. */
 async function readRefusal(
   response: Response,
   { mountedAt, prefix }: SubscriptionOpener,
 ): Promise<SubscriptionRefusal> {
   const { headers } = response;
-  // A middleware that responds with 200 has opened no stream, so the status becomes 500.
+  // A middleware's 200 is an error here, because it has opened no stream.
   const status = response.status === 200 ? 500 : response.status;
   const text = await response.text();
   const isProblem = headers.get("content-type")?.startsWith("application/problem+json") === true;

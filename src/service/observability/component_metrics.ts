@@ -4,7 +4,7 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import { MetricsShare } from "../../metrics/metrics_share.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
-/** A hub of live streams, as the metrics read it. */
+/** The numbers of a hub of live streams. */
 export interface MeasuredHub {
   readonly counts: HubCounts;
   readonly published: number;
@@ -18,7 +18,7 @@ export interface MeasuredComponents {
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/** Registers metrics of an app's components. In a shared registry, they are sums over all apps. */
+/** Registers metrics of an app's components. Apps that share a registry report their sum. */
 export function registerComponentMetrics(metrics: Metrics, parts: MeasuredComponents): () => void {
   const share = new MetricsShare(metrics);
   const add = { metrics, share };
@@ -133,7 +133,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // A failure of the store affects only these metrics. Each drain reports the failure.
+    // Without the store, only these metrics are missing. Indexing reports the failure.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;

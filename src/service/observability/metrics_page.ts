@@ -6,7 +6,7 @@ import type { ResolvedMetrics } from "./observability_options.ts";
 
 const path = "/__service/metrics";
 
-/** Creates the page of the metrics. In production, the page exists only with `authorize`. */
+/** Creates the metrics page. In production it exists only with `authorize`. */
 export function createMetricsPages(
   metrics: ResolvedMetrics | null,
   isProduction: boolean,
@@ -16,7 +16,7 @@ export function createMetricsPages(
     path,
     description,
     isOpen: false,
-    // Programs that read metrics may have a separate token, which no authenticator recognizes.
+    // Programs that read metrics can have their own token, which no authenticator knows.
     toleratesStrangers: true,
     at: (requested) => requested === path ? (request) => answer(request, metrics) : null,
   }];

@@ -7,11 +7,11 @@ import { callback, flag, objectWith } from "../../options/option_kinds.ts";
 export interface ObservabilityOptions {
   /** Collects metrics and serves them at `/__service/metrics`. Default: on. */
   readonly metrics?: boolean | MetricsOptions | undefined;
-  /** Reports each response, which the console observer writes as a line. Default: off. */
+  /** Reports each response. The console observer writes a line for each. Default: off. */
   readonly requests?: boolean | undefined;
   /**
-   * Names the spans of requests by their routes and creates spans of statements, for the
-   * OpenTelemetry of the runtime, such as Deno with `OTEL_DENO=true`. Default: off.
+   * Names the spans of requests after their routes, and adds spans of SQL statements, for the
+   * runtime's OpenTelemetry, such as Deno with `OTEL_DENO=true`. Default: off.
    */
   readonly openTelemetry?: boolean | undefined;
 }
@@ -23,13 +23,13 @@ export interface MetricsOptions {
    * production, the page does not exist without this function.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
-  /** The registry for the metrics of the app and custom metrics. Default: a new registry. */
+  /** The registry for the app's metrics and custom metrics. Default: a new registry. */
   readonly registry?: Metrics | undefined;
 }
 
 /**
  * Returns true if a request may read the metrics. Any value other than `true` denies access. A
- * caller with an invalid credential is anonymous here, so the function can check a separate token.
+ * caller with an invalid credential is anonymous here, so the function can check another token.
  */
 export type AuthorizeMetrics = (
   request: Request,
@@ -60,7 +60,7 @@ export interface ResolvedObservability {
 
 export interface ResolvedMetrics {
   readonly registry: Metrics;
-  /** Decides who may read the metrics. Null applies the default. */
+  /** Decides who may read the metrics. If null, the default applies. */
   readonly authorize: AuthorizeMetrics | null;
 }
 

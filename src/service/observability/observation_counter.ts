@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Observation, Observer } from "../../runtime/observation.ts";
 
-/** Returns the observer that counts observations by kind and passes them to `next`. */
+/** Returns an observer that counts observations by kind, and passes each to `next`. */
 export function createObservationCounter(metrics: Metrics, next: Observer): Observer {
   const family = metrics.counter("resource_api_observations_total", {
     help:
@@ -14,7 +14,7 @@ export function createObservationCounter(metrics: Metrics, next: Observer): Obse
   };
 }
 
-/** Returns a fixed word or a configured name that distinguishes observations of one kind. */
+/** Returns a word or configured name that distinguishes observations of the same kind. */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":

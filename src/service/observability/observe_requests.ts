@@ -8,7 +8,7 @@ import type { FindRoute } from "./route_finder.ts";
 
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  /** The metrics of requests, or null if requests are not counted. */
+  /** The metrics of requests; null if requests are not measured. */
   readonly metrics: RequestMetrics | null;
   /** Receives an observation of each request. Null if no observer needs them. */
   readonly observe: Observer | null;

@@ -2,7 +2,7 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/** The use of budgets and rate limits by each caller, as far as this process knows. */
+/** How much of each budget and rate limit each caller has used, as far as this process knows. */
 export interface BudgetsReport {
   /** The 100 callers that have used the largest part of a limit. */
   readonly identities: readonly Spender[];
@@ -13,7 +13,7 @@ export interface BudgetsReport {
 interface Spender {
   /** The name of a budget, or the URL of a resource with a rate limit. */
   readonly limit: string;
-  /** A user id or an address. IPv6 addresses of one network share a count. */
+  /** A user id or IP address. All IPv6 addresses of one network count as one. */
   readonly identity: string;
   readonly spent: number;
   readonly left: number;

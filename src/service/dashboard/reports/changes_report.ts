@@ -22,13 +22,13 @@ export interface ChangesReportDependencies {
 }
 
 export interface ChangesReport {
-  /** Changes, newest first. */
+  /** The changes of the row, newest first. */
   readonly changes: readonly ChangeOfRow[];
-  /** The writes that are recorded: of every program, only of this service, or none. */
+  /** Which writes are recorded: those of every program, only those of this service, or none. */
   readonly recorded: "triggers" | "service" | "no";
-  /** The minimum retention of changes in milliseconds, or null if no changes are recorded. */
+  /** How long changes are kept at least, in milliseconds; null if none are recorded. */
   readonly keptMs: number | null;
-  /** The value of `before` that requests older changes, or null if there are no older changes. */
+  /** The parameter `before` for a request of older changes; null if there are none. */
   readonly next: number | null;
 }
 
@@ -36,14 +36,14 @@ interface ChangeOfRow {
   readonly sequence: number;
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
-  /** `truncate` removed all rows of the table. `touch` changed an unknown set of rows. */
+  /** `truncate` removed all rows of the table. `touch` changed unknown rows of it. */
   readonly operation: PastChange["kind"];
   /** The row without hidden columns, or null if the row did not exist. */
   readonly before: Row | null;
   readonly after: Row | null;
 }
 
-/** Creates the report of the changes of a row, by `resource`, `id`, `limit` and `before`. */
+/** Creates the report of one row's changes. Parameters: `resource`, `id`, `limit`, `before`. */
 export function createChangesReport(
   { resources, basePath, recordingOf }: ChangesReportDependencies,
 ): Report {
@@ -59,7 +59,7 @@ export function createChangesReport(
       if (key === null) {
         throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
       }
-      // The recorded changes include all rows, even those that row security hides from the role.
+      // Changes of all rows are recorded, also of rows that row-level security hides from the role.
       await requireShownToRole(resource, "record of changes");
       const { table } = resource;
       const recording = recordingOf(table);
@@ -106,7 +106,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Returns a row with long strings cut. The row's own response contains the whole strings. */
+/** Returns the readable columns with truncated strings. A GET of the row returns all. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(

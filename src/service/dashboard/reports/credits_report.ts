@@ -4,13 +4,13 @@ import type { Report } from "../report.ts";
 import { requireParameter } from "../report_query.ts";
 
 export interface CreditsReport {
-  /** The number of credits that the account can spend. 0 for an account without entries. */
+  /** The credits that the account can spend; 0 for an account without entries. */
   readonly balance: number;
   /** The newest 100 entries. */
   readonly entries: readonly LedgerEntry[];
 }
 
-/** Creates the report of a credits account. Its parameter is `account`. */
+/** Creates the report of one credits account, by the parameter `account`. */
 export function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
   return {
     name: "credits",

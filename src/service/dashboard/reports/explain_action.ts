@@ -20,7 +20,7 @@ export interface ExplainedList {
   readonly sql: string;
   /** The number of bound values. */
   readonly parameters: number;
-  /** The plan of the database, one line for each node, indented by depth. */
+  /** The database's query plan: a line for each node, indented by depth. */
   readonly plan: readonly string[];
 }
 
@@ -31,8 +31,8 @@ export interface ExplainActionDependencies {
 }
 
 /**
- * Creates the action that explains how the operator's list is read. Its members are `{ resource,
- * filter, orderBy, select, limit }`, with the same syntax and problems as a list. No row is read.
+ * Creates the action that shows the query plan of the operator's list, without reading rows. The
+ * body is `{ resource, filter, orderBy, select, limit }`, with the syntax and problems of a list.
  */
 export function createExplainAction({ resources, basePath }: ExplainActionDependencies): Report {
   return {
@@ -57,7 +57,7 @@ export function createExplainAction({ resources, basePath }: ExplainActionDepend
   };
 }
 
-/** Returns the statement of the first page of a list. */
+/** Returns the SQL statement for a list's first page. */
 async function statementOf(
   query: ReadonlyMap<string, string>,
   resource: Resource,
@@ -69,14 +69,14 @@ async function statementOf(
   const related = await authorizeAdditional(needed, null, resource);
   const rights = { grant, related: related.related };
   const limit = parseLimit(query.get("limit") ?? null, resource.page);
-  // A list reads one more row than requested, to detect another page.
+  // A list reads one row above its limit, to find out if there is another page.
   const { read } = planList(selection, rights, resource, limit + 1);
   return resource.reader.compile(read);
 }
 
 const maxPlanBytes = 1024 * 1024;
 
-/** Returns the plan of a statement without running it. */
+/** Returns the database's query plan for a statement, without running the statement. */
 async function planOf(
   { text, values }: Statement,
   driver: Driver,

@@ -4,7 +4,7 @@ import type { OutboxStats, SearchOutbox } from "../../../search/outbox/search_ou
 import { memberOf } from "../action_body.ts";
 import type { Report } from "../report.ts";
 
-/** The search outbox: pending entries, and entries that have failed too often. */
+/** The search outbox: its pending entries, and its dead entries (which failed too often). */
 export interface OutboxReport {
   readonly stats: OutboxStats;
   /** The 200 oldest dead entries. */
@@ -12,10 +12,10 @@ export interface OutboxReport {
 }
 
 interface DeadDocument {
-  /** The id that {@link createOutboxReplayAction} accepts. */
+  /** An id that {@link createOutboxReplayAction} accepts. */
   readonly id: string;
   readonly index: string;
-  /** The row's key, as the last segment of the row's URL. */
+  /** The row's key, in the form of a URL's last segment. */
   readonly key: string;
   readonly attempts: number;
   /** The last error message of the search engine. */
@@ -41,7 +41,7 @@ export function createOutboxReport(outbox: SearchOutbox): Report {
   };
 }
 
-/** Creates the action that retries dead outbox entries. Its member `ids` is a list or `"all"`. */
+/** Creates the action that retries dead outbox entries. `ids` in its body is a list or `"all"`. */
 export function createOutboxReplayAction(outbox: SearchOutbox): Report {
   return {
     name: "outbox-replay",

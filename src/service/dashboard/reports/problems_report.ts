@@ -3,11 +3,11 @@ import type { Report } from "../report.ts";
 
 /** The problem responses of this process. */
 export interface ProblemsReport {
-  /** The groups of problems, sorted by their latest problem, newest first. */
+  /** The problems by code and route, newest first. */
   readonly problems: readonly ProblemGroup[];
-  /** The time at which counting began, in milliseconds since 1970. */
+  /** The time since which problems are counted, in milliseconds since 1970. */
   readonly since: number;
-  /** True if no group was dropped. */
+  /** True if no old group was removed for a newer one. */
   readonly isComplete: boolean;
 }
 

@@ -17,23 +17,23 @@ import { readViewedUser } from "../view_token.ts";
 
 export interface AccessRight {
   readonly access: Access;
-  /** The name of the policy of the scope, or null if the scope is another function. */
+  /** The name of the scope if it is a named policy, else null. */
   readonly policy: string | null;
-  /** The rows that the user may access. `none` also means that the access is denied. */
+  /** How many of the rows the user may access. `none` also means that access is denied. */
   readonly rows: "all" | "some" | "none";
-  /** The condition on these rows, in the filter language. Hidden values are masked. */
+  /** The condition of these rows in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
-  /** The number of these rows, or null if counting took too long or new rows are meant. */
+  /** The number of such rows; null if counting took too long, or for the right to create rows. */
   readonly count: number | null;
-  /** For a named row: true if the user may access the row. */
+  /** True if the user may access the requested row. */
   readonly passes?: boolean;
-  /** For a named row: the parts of the condition, and whether the row passes each of them. */
+  /** The parts of the condition. `passes` is true if the requested row meets the part. */
   readonly terms?: readonly { readonly condition: string; readonly passes: boolean }[];
 }
 
 /**
- * Creates the action that shows the rights of a user. Its members are `{ user, resource, id }`. With
- * `id`, the response explains the rights to this row. `"user": null` means an anonymous caller.
+ * Creates the action that shows a user's rights. The body is `{ user, resource, id }`. With `id`,
+ * the response explains the rights to this row. `"user": null` means an anonymous caller.
  */
 export function createRightsAction(
   { resources, basePath, parseUser }: {
@@ -65,7 +65,7 @@ const accesses: readonly Access[] = ["read", "create", "update", "delete", "subs
 interface Question {
   readonly user: User | null;
   readonly resource: Resource;
-  /** The filter of the named row, or null without one. */
+  /** The filter that selects the requested row, or null without a requested row. */
   readonly row: Filter | null;
 }
 
@@ -113,7 +113,7 @@ async function grantTo(access: Access, { user, resource }: Question): Promise<Gr
   }
 }
 
-/** Returns the number of rows that pass a filter, or null if counting takes too long. */
+/** Returns how many rows match a filter, or null if counting takes too long. */
 async function count(where: Filter, { table, driver, reader }: Resource): Promise<number | null> {
   const { signal } = new AbortController();
   const limits = { identity: "dashboard", signal, maxBytes: 1024, timeoutMs: maxCountMs };
@@ -125,5 +125,5 @@ async function count(where: Filter, { table, driver, reader }: Resource): Promis
   }
 }
 
-/** The time after which a count is given up, in milliseconds. */
+/** The timeout of a count, in milliseconds. */
 const maxCountMs = 1_000;

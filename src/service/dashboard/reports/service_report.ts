@@ -15,7 +15,7 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The base path of the resources, such as `/api`. Views as a user have the same path. */
+  /** The base path of the resources, such as `/api`. Views as another user have it, too. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
 }
@@ -27,7 +27,7 @@ export interface DashboardFeatures {
   readonly webhooks: boolean;
   readonly budgets: boolean;
   readonly metrics: boolean;
-  /** True if the changes of at least one table are recorded. */
+  /** True if the change log records at least one table. */
   readonly changes: boolean;
 }
 

@@ -16,34 +16,34 @@ export interface StreamsReportDependencies {
 
 /** The open live streams of this process. */
 export interface StreamsReport {
-  /** The oldest streams. */
+  /** The streams that have been open longest. */
   readonly streams: readonly OpenStream[];
   readonly total: number;
-  /** True if the report contains all streams. */
+  /** True if `streams` contains all open streams. */
   readonly isComplete: boolean;
 }
 
 interface OpenStream {
-  /** The id of the stream. The id is the same in each report of this process. */
+  /** The id of the stream, which is the same in all reports of this process. */
   readonly id: number;
   readonly kind: "rows" | "aggregates";
   /** The name of the table. */
   readonly resource: string;
   /** The user's id, or null for a caller without a user. */
   readonly user: string | null;
-  /** The address under which the stream is counted, or null if the address is unknown. */
+  /** The IP address whose limit the stream counts against; null if unknown. */
   readonly address: string | null;
-  /** The start of the stream, in milliseconds since 1970. */
+  /** When the stream was opened, in milliseconds since 1970. */
   readonly since: number;
-  /** The condition on the rows of the stream, from the scope and the filter. */
+  /** The condition on the stream's rows: its scope and its filter. */
   readonly filter: string;
-  /** True if the stream has sent all changes. Null for an aggregate, which only sends results. */
+  /** True if the stream has sent all changes. Null for an aggregate, which sends only results. */
   readonly isLive: boolean | null;
-  /** True if the stream is a part of a multiplexed stream. */
+  /** True if a multiplexed stream (one response for several streams) carries the stream. */
   readonly isPart: boolean;
 }
 
-/** Creates the report of the open live streams, the 500 oldest of each database. */
+/** Creates the report of open live streams: the 500 oldest of each database. */
 export function createStreamsReport({ hubs, resources, clock }: StreamsReportDependencies): Report {
   const ids = new WeakMap<StreamSession, number>();
   let lastId = 0;
@@ -90,7 +90,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
 
 const maxStreams = 500;
 
-/** Returns the address from the quota of streams, because sessions store no copy. */
+/** Returns the IP address from the session's quota slot. Sessions have no copy, to save memory. */
 function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
