@@ -1,6 +1,6 @@
 /**
- * Claims of keys in the key-value store, whose requests were refused because the store did not
- * respond. The store may still write the records of these claims later. This process ignores such
+ * Claims of keys (records that can be created only once) whose requests were refused, because the
+ * store did not respond. The store may still write these records later. This process ignores such
  * records, and removes them for other processes, so that the requests can be sent again.
  */
 export class AbandonedClaims {
@@ -13,7 +13,7 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores a record. Once `sent` has resolved or rejected, `remove` deletes the record. */
+  /** Ignores the record with this id. Calls `remove` to delete it when `sent` has ended. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;
@@ -25,12 +25,12 @@ export class AbandonedClaims {
     sent.then(cleanUp, cleanUp);
   }
 
-  /** Runs `work` once no abandoned claim can write a record any more. */
+  /** Runs `work` when no abandoned claim can be written any more. */
   onceEmpty(work: () => void): void {
     if (this.#open === 0) work();
     else this.#onEmpty = work;
   }
 }
 
-/** A record that cannot be removed stays until its expiry, and this process ignores the record. */
+/** If the record cannot be removed, this process ignores it until it expires. */
 function keepIgnoring(): void {}

@@ -20,12 +20,12 @@ export interface StartedOperation {
 export class CircuitBreaker {
   readonly #clock: Clock;
   readonly #probe: () => Promise<unknown>;
-  /** Operations without a response, oldest first. A response also removes older operations. */
+  /** The operations without a response, oldest first. A response also removes all older ones. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
   #isOpen = false;
-  /** Resolves at the next response of the store. Null if no operation waits for a response. */
+  /** Resolves at the store's next response. Null if no operation waits for it. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #openProbes = 0;
@@ -36,9 +36,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise. After the promise
-   * resolves, the caller must call this function again. Rejects with a `StoreError` if the store
-   * does not respond. In this case, the operation was not sent.
+   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
+   * caller must call this function again. The promise rejects with a `StoreError` if the store does
+   * not respond; the operation was then not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -57,7 +57,7 @@ export class CircuitBreaker {
     return operation;
   }
 
-  /** Records a response of the store, even for an operation whose request was already refused. */
+  /** Records a response of the store, also one for an operation that has already been refused. */
   recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
@@ -71,7 +71,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Records that the deadline of an operation has passed. The store may still respond later. */
+  /** Records that the deadline of an operation has passed. Its response may still arrive later. */
   recordTimeout(operation: StartedOperation): void {
     if (this.#pending.has(operation)) this.#isOpen = true;
   }
@@ -89,7 +89,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Sends a probe. A probe from an outage gets its response when the outage ends. */
+  /** Sends a probe (a read without effect), which has no response until an outage ends. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -104,17 +104,17 @@ export class CircuitBreaker {
   }
 }
 
-/** How long the store may send no response before it is probed, in milliseconds. */
+/** After so many milliseconds without a response, the store is probed. */
 const silenceMs = 500;
 
-/** The number of operations to send per response. In an outage, all these operations fail. */
+/** How many operations are sent between two responses. In an outage, all of them fail. */
 const maxBetweenAnswers = 64;
 
-/** The pauses between probes in milliseconds. The long pause applies if many are unanswered. */
+/** Milliseconds between two probes, and between two after many without a response. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** With this many unanswered probes the pause is long, because Deno's client retries them all. */
+/** From this number of probes without a response, the pause is long: Deno's client retries all. */
 const maxProbes = 20;
 
 function silent(): StoreError {

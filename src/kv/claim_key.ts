@@ -1,15 +1,15 @@
 import type { KeyValue, KeyValueKey } from "./key_value.ts";
 
-/** The claim of a key. The claim can be revoked if the work was not done. */
+/** A claimed key. The claim can be revoked if the claimed work was not done. */
 export interface KeyClaim {
   /** Frees the key. Rejects with a `StoreError` if the store does not respond. */
   revoke(): Promise<void>;
 }
 
 /**
- * Claims a key by storing it for some time. Returns the claim, or null if the key was already
- * stored. Of all callers in all processes, only one gets the claim. Rejects with a `StoreError` if
- * the store does not respond. The key is then not claimed, and the caller may try again.
+ * Claims a key for some time by storing it. Returns null if it is already stored. Of all callers in
+ * all processes, only one gets the claim. Rejects with a `StoreError` if the store does not
+ * respond. The key is then not claimed, and the caller can try again.
  */
 export async function claimKey(
   store: KeyValue,
@@ -26,7 +26,7 @@ export async function claimKey(
   const { versionstamp } = result;
   return {
     async revoke() {
-      // The check is needed, because a store may repeat the delete after a new claim.
+      // With this check, a repeated delete cannot remove a later claim of the key.
       const checks = [{ key, versionstamp }];
       await store.commit({ checks, mutations: [{ kind: "delete", key }] });
     },

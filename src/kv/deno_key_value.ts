@@ -5,11 +5,10 @@ import { commitToDenoKv } from "./deno_kv_commit.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 
 /**
- * Creates a {@link KeyValue} that uses a Deno KV. The result adds guarantees that Deno KV lacks.
- * Operations have timeouts, and are retried when two processes collide at one file. Records
- * disappear at their expiry, whereas Deno KV returns them for up to a minute longer. If the
- * acknowledgement of a commit was lost, the outcome is determined. `release` is called when the
- * store is closed.
+ * Creates a {@link KeyValue} from a Deno KV, and adds guarantees that Deno KV lacks: operations
+ * have timeouts, and are retried after two processes have collided at one file. Records disappear
+ * at their expiry, not up to a minute later. If the acknowledgement of a commit is lost, its
+ * outcome is determined. `release` is called when the store is closed.
  */
 export function createDenoKeyValue(
   kv: DenoKv,

@@ -1,25 +1,25 @@
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
-/** The part of the interface `Deno.Kv` that this program uses. */
+/** The part of the interface `Deno.Kv` that the service uses. */
 export interface DenoKv {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<DenoKvEntry>;
-  /** Reads up to ten keys as one snapshot. */
+  /** Reads up to ten keys in one snapshot, so that all values are from the same time. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly DenoKvEntry[]>;
   /** Reads a range of keys. */
   list(selector: DenoKvSelector, options: DenoKvListOptions): AsyncIterable<DenoKvEntry>;
-  /** Creates a write that contains no changes yet. */
+  /** Creates a write to which changes can be added. */
   atomic(): DenoKvAtomic;
   /** Closes the store. A second call throws. */
   close(): void;
 }
 
 /**
- * Returns Deno's function that opens a Deno KV. Returns undefined without `--unstable-kv`, and on
- * other platforms. Programs whose `lib` omits `deno.unstable` have no type for this function.
+ * Returns Deno's function that opens a Deno KV, or undefined without `--unstable-kv` and on other
+ * platforms. Programs without `deno.unstable` in `lib` have no type for it.
  */
 export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
-  // This type replaces a declaration that only some programs have.
+  // The cast replaces a type that exists only in some programs.
   const { Deno: platform } = globalThis as {
     Deno?: { openKv?: (path: string) => Promise<DenoKv> };
   };
@@ -28,35 +28,35 @@ export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefine
 
 /** An entry as Deno KV returns it. The versionstamp is null if the key does not exist. */
 export interface DenoKvEntry {
-  /** The key. A key that was read contains no symbols, although Deno's type allows symbols. */
+  /** The key. A stored key has no symbols, although Deno's type allows them. */
   readonly key: readonly (KeyValueKeyPart | symbol)[];
   /** The value of the key, or null if the key does not exist. */
   readonly value: unknown;
-  /** Identifies the current version of the key's value. Null if the key does not exist. */
+  /** Identifies this version of the value. Null if the key does not exist. */
   readonly versionstamp: string | null;
 }
 
-/** The range of keys that Deno KV lists. */
+/** A range of keys to list. */
 export interface DenoKvSelector {
-  /** The parts with which all keys begin. */
+  /** The parts with which all keys of the range begin. */
   readonly prefix: KeyValueKey;
   /** The first key of the range. */
   readonly start?: KeyValueKey;
-  /** The first key after the range. */
+  /** The key before which the range ends. */
   readonly end?: KeyValueKey;
 }
 
-/** The options for reading a range of keys from Deno KV. */
+/** How to list a range of keys. */
 export interface DenoKvListOptions {
   /** True to read the last key first. */
   readonly reverse: boolean;
-  /** The number of entries that are read together. */
+  /** Number of entries to read in one request. */
   readonly batchSize: number;
 }
 
-/** A write to Deno KV in preparation. Every method except `commit` returns the write. */
+/** A write to Deno KV to which changes are added. All methods except `commit` return the write. */
 export interface DenoKvAtomic {
-  /** Adds conditions to the write. */
+  /** Adds conditions: the write happens only if each key has this versionstamp. */
   check(
     ...checks: readonly { readonly key: KeyValueKey; readonly versionstamp: string | null }[]
   ): DenoKvAtomic;

@@ -9,17 +9,17 @@ import type { RetryingKv } from "./retrying_kv.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit, with the encoded keys and values that all its attempts share. */
+/** A commit with its encoded keys and values, which all attempts share. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
-  /** The encoded key whose record proves that the commit was carried out. */
+  /** The encoded key of the record that proves that the commit happened. */
   readonly claimCode: string | null;
-  /** The id in the record that proves the commit. */
+  /** The id in that record. */
   readonly claimId: string | null;
   readonly now: number;
 }
 
-/** Commits to a Deno KV. If the acknowledgement is lost, determines the outcome. */
+/** Commits to a Deno KV. If the acknowledgement is lost, finds out if the commit happened. */
 export async function commitToDenoKv(
   kv: RetryingKv,
   commit: KeyValueCommit,
@@ -70,7 +70,7 @@ async function attempt(
   }
 }
 
-/** Ignores the claim of a refused request, and removes it once the commit has ended. */
+/** Ignores the claim of a refused request. Removes it when the commit has ended. */
 function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
@@ -79,7 +79,7 @@ function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<un
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // A later request may have taken over the key and written another record, which must stay.
+    // The check keeps the record of a later request, which may have taken over the key.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -117,13 +117,13 @@ async function findProof(
   try {
     return resultOf(await kv.readOne(claim, kv.startDeadline(proofMs)), prepared);
   } catch (error) {
-    // The store still does not respond, so the caller reports an unknown outcome.
+    // The store still does not respond, so the outcome is unknown.
     if (error instanceof StoreError) return null;
     throw error;
   }
 }
 
-/** The time limit for reading the record that proves an unacknowledged commit, in milliseconds. */
+/** Timeout of reading the record that proves a commit, in milliseconds. */
 const proofMs = 500;
 
 function resultOf(
@@ -134,7 +134,7 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Checks a failed commit again. An earlier attempt may have caused the failure. */
+/** Finds out why a commit's checks failed, perhaps by an earlier attempt. */
 async function recheck(
   kv: RetryingKv,
   prepared: PreparedCommit,
@@ -150,15 +150,15 @@ async function recheck(
 
 interface Recheck {
   readonly done: KeyValueCommitResult | null;
-  /** The checks, with the versionstamps that their keys have now. */
+  /** The checks with the versionstamps that the keys have now. */
   readonly checks: readonly KeyValueCheck[];
-  /** True if the record that failed the check was removed between the attempt and this read. */
+  /** True if the record that made the check fail no longer exists. */
   readonly isFree: boolean;
 }
 
 /**
- * Reads the keys of a failed check. There is no conflict if the record comes from the same commit,
- * whose acknowledgement was lost. There is no conflict either if the record has expired.
+ * Reads the keys of failed checks again. It is no conflict if the record comes from this commit
+ * itself, whose acknowledgement was lost, or if the record has expired.
  */
 async function rereadChecks(
   kv: RetryingKv,

@@ -3,13 +3,13 @@ import { keyNameForMessage } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 export interface KvRecord {
-  /** The entry, without a value if the record is missing or has expired. */
+  /** The key, and its value unless the record is missing or has expired. */
   readonly entry: KeyValueEntry;
-  /** The id of the commit that wrote the record, or null if the commit had no claim. */
+  /** The id of the commit that wrote the record; null if that commit had no claim. */
   readonly claimId: string | null;
 }
 
-/** Encodes a record with its expiry, because Deno KV may delete the record later than that. */
+/** Encodes a record with its expiry, because Deno KV may return it longer than that. */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
   now: number,
@@ -23,7 +23,7 @@ export function encodeRecord(
     : [value];
 }
 
-/** Decodes a record of a Deno KV. Throws a plain Error for a record of another program. */
+/** Decodes a record in a Deno KV. Throws a plain Error if another program wrote it. */
 export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {

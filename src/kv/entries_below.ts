@@ -1,6 +1,6 @@
 import type { KeyValue, KeyValueEntry, KeyValueKey } from "./key_value.ts";
 
-/** Yields all entries below a prefix in the order of their keys, read page by page. */
+/** Yields all entries below a prefix in key order. Reads them page by page. */
 export async function* entriesBelow(
   store: KeyValue,
   prefix: KeyValueKey,

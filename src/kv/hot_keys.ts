@@ -15,17 +15,17 @@ import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
 
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** The time limit for retries after other processes' changes, in milliseconds. Default: 3,000. */
+  /** How long a change is retried after those of other processes, in ms. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
   /** The maximum number of changes in one commit, because commits have size limits. */
   readonly maxChanges?: number | undefined;
 }
 
 /**
- * Changes the records of hot keys, which many requests change at the same time. If each request
- * read and wrote separately, most would collide: 64 requests for one key took 2 s. Instead, all
- * waiting changes share one read and one checked commit, in the order of their arrival. One commit
- * contains up to ten keys.
+ * Changes hot keys: keys whose records many requests change at the same time. If each request read
+ * and wrote its own change, most would collide: 64 requests for one key took 2 s. Instead, all
+ * waiting changes share one read and one checked commit, in order of arrival. One commit contains
+ * up to ten keys.
  */
 export class HotKeys {
   readonly #store: KeyValue;
@@ -42,9 +42,9 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key. `change` may also read the related records at `reads`. If another
-   * process was faster, `change` is called again with other values, so it must have no side
-   * effects. If `change` throws, the promise rejects with the error, and nothing is stored.
+   * Changes the record of a key. `change` also receives the values of the related records `reads`.
+   * It is called again with new values if another process was faster, so it must have no side
+   * effects. If it throws, the promise rejects with its error and nothing is stored.
    */
   update<Result>(
     key: KeyValueKey,
@@ -98,8 +98,8 @@ export class HotKeys {
   }
 
   /**
-   * Returns true if a batch may start. While a batch is running, keys wait to share a commit, which
-   * costs the same for ten keys. They wait at most {@link maxGroupingMs}.
+   * Returns true if a batch may start. While another batch runs, keys wait for others to share a
+   * commit, which costs the same for ten keys as for one. They wait at most {@link maxGroupingMs}.
    */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
@@ -122,7 +122,7 @@ export class HotKeys {
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Tries to commit the waiting changes. Resolves once each is stored or has failed. */
+  /** Tries to commit waiting changes. Resolves when each of them is stored or has failed. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
     if (waiting.length === 0) return;
@@ -138,7 +138,7 @@ export class HotKeys {
         return;
       }
     } catch (error) {
-      // The changes are retried one by one, because a single record may have caused the failure.
+      // One of the records may have caused the failure, so the keys are tried one by one.
       if (error instanceof StoreError || waiting.length === 1) {
         return rejectUpdates(waiting, updates.flat(), error);
       }
@@ -148,8 +148,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the records of the keys before their related records, or together with them. If a related
-   * record changes in between, the check of the key fails.
+   * Reads the records of the keys before, or together with, their related records. If a related
+   * record changes later, the check of the key fails.
    */
   async #read(
     queues: readonly KeyQueue[],
@@ -191,7 +191,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after another process has changed a key. Several keys are retried in two halves. */
+  /** Retries after another process changed a key. Several keys are divided into halves. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);
@@ -227,10 +227,10 @@ const maxGroupingMs = 5;
 /** The maximum number of concurrent batches. A remote store takes ten keys at a time. */
 const maxOpenBatches = 16;
 
-/** The maximum number of keys that a store reads as one snapshot. */
+/** Maximum number of keys that a store reads in one snapshot. */
 const keysOfOneMoment = 10;
 
-/** Returns true if another change in the same commit deletes this record later. */
+/** Returns true if a later change in the same commit deletes this record. */
 function isDeletedAfter(
   index: number,
   { key }: KeyValueMutation,
@@ -242,7 +242,7 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/** Rejects these changes. If the store failed, also rejects later changes of their keys. */
+/** Rejects these changes. If the store failed, also rejects all waiting changes of the keys. */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

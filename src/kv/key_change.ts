@@ -2,31 +2,31 @@ import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 export interface KeyChange<Result> {
-  /** The value to which {@link HotKeys.update} resolves once the change is stored. */
+  /** The value with which {@link HotKeys.update} resolves after the change is stored. */
   readonly result: Result;
-  /** The new record. Null deletes the record, and undefined leaves it unchanged. */
+  /** The new record. Null deletes the record; undefined keeps it. */
   readonly record?:
     | { readonly value: unknown; readonly expireInMs?: number | undefined }
     | null
     | undefined;
   /**
-   * Related records, written in the same commit. A change may read or write related records only if
-   * it also sets the hot key's record, so the check of the hot key covers them. No other commit may
-   * overwrite the first related record, because it proves the commit after a lost acknowledgement.
+   * Related records to write in the same commit. A change that reads or writes related records must
+   * also set the hot key's record: its check then covers them. No other commit may overwrite the
+   * first related record, because it proves the commit if the acknowledgement is lost.
    */
   readonly relatedMutations?: readonly KeyValueMutation[] | undefined;
 }
 
 /**
- * Computes the change of a hot key. The arguments are the value of the key's record (undefined if
- * there is none) and the values of the requested related records, in the requested order.
+ * Computes the change of a hot key. Receives the value of its record (undefined if there is none),
+ * and the values of the requested related records in the same order.
  */
 export type ComputeChange<Result> = (
   value: unknown,
   relatedValues: readonly unknown[],
 ) => KeyChange<Result>;
 
-/** A waiting change of a hot key, without the type of its result. */
+/** A waiting change, without the type of its result. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];
@@ -47,7 +47,7 @@ export interface KeyQueue {
   readySince: number;
 }
 
-/** The outcome of all changes in the queue of one hot key, before the commit. */
+/** The result of all waiting changes of one hot key, before the commit. */
 export interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;
@@ -56,15 +56,15 @@ export interface QueueDraft {
   readonly resolvers: readonly (() => void)[];
 }
 
-/** The state of a hot key, and of the related records that its changes read. */
+/** The values of a hot key and its related records before the changes. */
 export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
-  /** The related records, by encoded key. */
+  /** The values of related records by encoded key. */
   readonly relatedValues: Map<string, unknown>;
 }
 
-/** Applies several changes to a value, one after the other. */
+/** Applies several changes one after the other, each to the result of the previous one. */
 export function draftChanges(
   queue: KeyQueue,
   updates: readonly PendingUpdate[],
@@ -90,7 +90,7 @@ export function draftChanges(
         relatedMutations.push(one);
       }
     } catch (error) {
-      // Only this change has failed. The other changes do not depend on it.
+      // Only this change has failed. Others do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }

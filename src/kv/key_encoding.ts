@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * Encodes a key as a unique string of bytes. The strings sort like the keys. The encoding is the
- * tuple encoding of FoundationDB, which Deno KV also uses. Throws a plain Error for an invalid key.
+ * Encodes a key as a string of bytes, which is unique and sorts like the key. This is the tuple
+ * encoding of FoundationDB, as in Deno KV. Throws a plain Error for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
@@ -19,27 +19,27 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes the bytes with which all keys below a prefix begin. The prefix may be empty. */
+/** Encodes a prefix: the encoding of all keys below it begins with the result. It may be empty. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
-/** Returns true if an encoded key begins with the parts of the prefix and has more parts. */
+/** Returns true if a key begins with all parts of the prefix and has further parts. */
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
-  // A 0xff here is part of an escaped zero, so the last part of the prefix continues.
+  // 0xff follows an escaped zero byte: the key's part is then longer than the prefix's last part.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
 
-/** Returns the first part of a key for a message, because other parts may be secret. */
+/** Returns the first part of a key for messages. Other parts may be secret. */
 export function keyNameForMessage(key: KeyValueKey): string {
   const [first] = key;
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
 /**
- * Returns a name as a part of a key, or the hash of a name with more bytes, because keys are
- * limited. Hashes are bytes and names are strings, so a name never equals the hash of another name.
+ * Returns a name as a part of a key, or its hash if it is longer than `maxBytes`. Hashes are bytes
+ * and names are strings, so that a name never equals a hash.
  */
 export function namePart(name: string, maxBytes: number): KeyValueKeyPart {
   return Buffer.byteLength(name) <= maxBytes ? name : hashPart(name);
@@ -62,7 +62,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // UTF-8 would encode a lone surrogate as U+FFFD, so different keys would become equal.
+      // UTF-8 has no lone surrogates: they would all become U+FFFD, and different keys equal.
       if (!part.isWellFormed()) {
         throw new Error(
           `Cannot use ${
@@ -103,7 +103,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** Encodes a signed length and then the magnitude. All bytes of a negative number are inverted. */
+/** Encodes the signed length, then the magnitude. If negative, all bytes are inverted. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);
@@ -119,7 +119,7 @@ function encodeInteger(value: bigint, key: KeyValueKey): string {
   return String.fromCharCode(...head) + bytesText(magnitude.map((byte) => byte ^ 0xff));
 }
 
-/** Encodes a number as IEEE 754. Bits are inverted so that bytes sort like the numbers. */
+/** Encodes a number as IEEE 754, with some bits inverted so that bytes sort like numbers. */
 function encodeNumber(value: number): string {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(value);

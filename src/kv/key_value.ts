@@ -1,20 +1,18 @@
 /**
- * The interface of key-value stores: small records under keys, shared by all processes that open
- * the store. A write is a value: checks and mutations that take effect together or not at all.
- * There is no sum operation, because it would overflow without an error: a counter is read, checked
- * and set.
- *
- * An error of the calling code is a plain Error. A store that does not respond is a {@link
- * StoreError}, which the client receives as a 503 `store-unavailable`.
+ * The interface of key-value stores: small records under keys, which all processes with the same
+ * store share. A write is data: checks and mutations that take effect together or not at all. There
+ * is no operation to add to a counter, because it would overflow silently: a counter is read,
+ * checked and set.  An error of the calling code is a plain Error. A store that does not respond is
+ * a {@link StoreError}, which the client receives as a 503 `store-unavailable`.
  */
 export interface KeyValue {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<KeyValueEntry>;
-  /** Reads several keys. Up to ten keys are read as one snapshot. */
+  /** Reads several keys, up to ten of them in one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
-  /** Reads one page of the entries below a prefix, in the order of the keys. */
+  /** Reads one page of the entries below a prefix, in key order. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;
-  /** Carries out all mutations if every check succeeds. Otherwise carries out none. */
+  /** Carries out all mutations if every check succeeds, and none otherwise. */
   commit(commit: KeyValueCommit): Promise<KeyValueCommitResult>;
   /** Closes the store, which then refuses calls. A second call has no effect. */
   close(): Promise<void>;
@@ -36,47 +34,47 @@ export interface KeyValueEntry {
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
   /**
-   * Identifies this version of the record, for a {@link KeyValueCheck}. The string is opaque. Null
-   * if the key has no record. An expired record may still have a versionstamp.
+   * Identifies this version of the record, for a {@link KeyValueCheck}. The string has no other
+   * meaning. Null if the key has no record. An expired record can still have a versionstamp.
    */
   readonly versionstamp: string | null;
 }
 
-/** The page of entries to list from a key-value store. */
+/** Which entries to list. */
 export interface KeyValuePage {
-  /** The parts with which all keys begin. The key that equals the prefix is not listed. */
+  /** The parts with which all listed keys begin. A key that equals the prefix is not listed. */
   readonly prefix: KeyValueKey;
-  /** The last key of the previous page. The page continues after it in the list's direction. */
+  /** The last key of the previous page, after which this page continues. */
   readonly after?: KeyValueKey | undefined;
-  /** The maximum number of entries, 1 to 1,000. Fewer entries mean that the list has ended. */
+  /** Maximum number of entries, 1 to 1,000. A page with fewer entries is the last. */
   readonly limit: number;
   /** True to list the last key first. */
   readonly reverse?: boolean | undefined;
 }
 
-/** A write to a key-value store, as plain data. */
+/** A write to a key-value store as data. */
 export interface KeyValueCommit {
-  /** The checks. At most ten, the limit of the smallest store. */
+  /** The checks, at most ten: no supported store has a smaller limit. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
-  /** The mutations, which are carried out in this order. At most 1,000. */
+  /** The mutations in order, at most 1,000. */
   readonly mutations: readonly KeyValueMutation[];
   /**
-   * The key of a record that this commit sets, and that proves the commit. If the acknowledgement
-   * is lost, the store reads whether the record belongs to this commit. The result is exact if no
-   * other commit overwrites the key, for instance if each commit checks that there is no record.
+   * The key of a record that this commit sets and that proves the commit. If the acknowledgement is
+   * lost, the store reads if the record comes from this commit. This is exact if no other commit
+   * overwrites the record, for instance if each one checks that it does not exist.
    */
   readonly claim?: KeyValueKey | undefined;
   /**
-   * True if the claim is void after this commit was refused with a {@link StoreError}. If the store
-   * carries the commit out nevertheless, the record is ignored and removed. The option is for
-   * commits that only claim. A store that always responds can ignore this option.
+   * True if the claim is void after this commit failed with a {@link StoreError}. If the store
+   * writes the record nevertheless, it is ignored and removed. This option is for commits that only
+   * create a claim. A store that always responds can ignore it.
    */
   readonly isProvisional?: boolean | undefined;
 }
 
 /**
- * A check of a {@link KeyValueCommit}. It succeeds if the key's record has this versionstamp. Null
- * requires that there is no record.
+ * A condition of a {@link KeyValueCommit}: the key's record has this versionstamp. Null requires
+ * that the key has no record.
  */
 export interface KeyValueCheck {
   /** The key to check. */
@@ -90,23 +88,23 @@ export type KeyValueMutation =
   | {
     readonly kind: "set";
     readonly key: KeyValueKey;
-    /** Any value except undefined that can be cloned. At most 65,000 bytes when serialized. */
+    /** Any value except undefined that can be cloned, with at most 65,000 serialized bytes. */
     readonly value: unknown;
     /** The lifetime of the record, in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
-     * Name of the client whose record this is. A store of limited size reserves a part of its space
-     * for such records. To make room, the store drops the oldest record of the client with the most
-     * bytes.
+     * The client to which the record belongs. A store of limited size reserves a part of its space
+     * for such records. When this space is full, the store drops the oldest record of the client
+     * with the most bytes.
      */
     readonly share?: string | undefined;
-    /** True for records that may use additional space, which other records cannot use. */
+    /** True for records that may use an extra part of the space, which other records cannot use. */
     readonly isReserved?: boolean | undefined;
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
 /**
- * The result of a {@link KeyValueCommit}. True if all checks succeeded and everything was written.
+ * The result of a {@link KeyValueCommit}. `ok` is true if all checks succeeded and all was written.
  */
 export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }

@@ -14,17 +14,16 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * Creates a {@link KeyValue} in the memory of this process, which other processes cannot see. A
- * store that contains `maxBytes` refuses commits that add records, so that clients cannot fill the
- * memory of a service. Records with a `share` may use half of `maxBytes`. They are dropped to make
- * room for other records with a `share`, and for reserved records. Reserved records may use an
- * additional eighth.
+ * Creates a {@link KeyValue} in the memory of this process, invisible for other processes. When it
+ * contains `maxBytes`, it refuses commits that add records, so that clients cannot fill the memory.
+ * Records with a `share` can use half of `maxBytes`, and are dropped to make room for other such
+ * records and for reserved ones. Reserved records can use an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
   let isClosed = false;
 
-  /** Runs `work` as a promise, so that errors reject, as with a remote store. */
+  /** Runs `work` asynchronously, so that errors reject as those of a remote store do. */
   async function ifOpen<T>(work: () => T): Promise<T> {
     if (isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return await work();
@@ -44,11 +43,11 @@ export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 
 
 interface MemoryRecord {
   readonly key: KeyValueKey;
-  /** The serialized value. Later changes to the passed object do not affect it. */
+  /** The serialized value, which later changes of the original object do not affect. */
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
-  /** The name of the record's share. Null for a record that is kept until it expires. */
+  /** The client to which the record belongs; null for a record that is kept until its expiry. */
   readonly share: string | null;
   readonly isReserved: boolean;
 }
@@ -60,7 +59,7 @@ class MemoryRecords {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #shares = new RecordShares();
   #commits = 0;
-  /** The number of records at which expired records are removed. The removal reads all records. */
+  /** Number of records from which expired records are removed, which requires reading all. */
   #sweepAt = firstSweep;
   #sweptForRoomAt = -Infinity;
 
@@ -74,7 +73,7 @@ class MemoryRecords {
     return record === undefined ? { key, value: undefined, versionstamp: null } : toEntry(record);
   }
 
-  /** Returns a page by reading all records, which a store in memory can afford. */
+  /** Reads all records to return a page: in memory this is fast enough. */
   page(page: KeyValuePage): readonly KeyValueEntry[] {
     validatePage(page);
     const { prefix, after, limit, reverse = false } = page;
@@ -95,7 +94,7 @@ class MemoryRecords {
     const holds = checks.every(({ key, versionstamp }) =>
       (this.#live(encodeKey(key))?.versionstamp ?? null) === versionstamp
     );
-    // All mutations are prepared before the first is applied. If one throws, none is applied.
+    // Prepares all mutations before it applies any: if one throws, none is applied.
     const versionstamp = (this.#commits + 1).toString(16).padStart(20, "0");
     const prepared = mutations.map((mutation) => this.#prepared(mutation, versionstamp));
     if (!holds) return { ok: false };
@@ -133,7 +132,7 @@ class MemoryRecords {
 
   #makeRoom(prepared: readonly PreparedRecord[]): void {
     const records = prepared.flatMap(([code, record]) => record === null ? [] : [{ code, record }]);
-    // A commit that only deletes is never refused.
+    // A commit that only deletes records is never refused.
     if (records.length === 0) return;
     const sum = (some: typeof records) =>
       some.reduce((bytes, { code, record }) => bytes + sizeOf(code, record), 0);
@@ -147,7 +146,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // Without this rule, clients without a share could drop the records of clients with a share.
+      // Otherwise, records without a share could displace those of clients.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));
@@ -156,7 +155,7 @@ class MemoryRecords {
     }
   }
 
-  /** Removes expired records, but at most once a second: a removal examines all records. */
+  /** Removes expired records, but at most once a second, because this reads all records. */
   #sweepForRoom(): void {
     const now = this.#clock.now();
     if (Math.abs(now - this.#sweptForRoomAt) < sweepPauseMs) return;
@@ -182,7 +181,7 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** The minimum time between two removals of expired records to free space, in milliseconds. */
+/** Milliseconds between two such removals of expired records. */
 const sweepPauseMs = 1_000;
 
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];

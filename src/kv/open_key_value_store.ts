@@ -12,10 +12,10 @@ import type { Option } from "../options/option.ts";
 import { testedValue } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The key-value store of an app: a file's path, `:memory:`, a KV Connect URL, or an open store. */
+/** A key-value store: a file's path, `:memory:`, a KV Connect URL, or an open store. */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
-/** The description of the option `kv`, with a message for common mistakes. */
+/** Defines the values of the option `kv`, with messages for common mistakes. */
 export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
   return testedValue<KeyValueOption>(
     "a text, a Deno.Kv or a KeyValue",
@@ -30,15 +30,15 @@ function isStore(given: unknown): boolean {
   return typeof given === "object" && given !== null && ("atomic" in given || "commit" in given);
 }
 
-/** The key-value store that an app has opened, or opens on demand. */
+/** The key-value store of an app. An in-memory store is opened on demand. */
 export interface AppStore {
   readonly configured: KeyValue | null;
   /**
-   * Returns the store for `purpose`, e.g. `limits`. If no store is configured, reports this and
-   * returns a store in the memory of this process.
+   * Returns the store for `purpose`, e.g. `limits`. If none is configured, reports this and returns
+   * a store in memory.
    */
   need(purpose: string): KeyValue;
-  /** Closes the store, even if the caller has opened it. */
+  /** Closes the store, also one that the deployer has opened. */
   close(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The command line and the ledger do not validate options, so the path is checked here.
+  // The command line and the credits ledger call this without validating options.
   requireStoreLocation(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(

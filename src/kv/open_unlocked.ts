@@ -2,8 +2,8 @@ import { waitBackoff } from "../runtime/backoff.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * Opens a file of a key-value store, and tries again while another process creates it, because Deno
- * then does not wait for the lock. Rejects with the error of the last attempt after three seconds.
+ * Opens the file of a key-value store. While another process creates the file, Deno does not wait
+ * for its lock, so this tries again. Rejects with the last error after three seconds.
  */
 export async function openWhenUnlocked<T>(
   open: () => Promise<T>,
@@ -20,9 +20,9 @@ export async function openWhenUnlocked<T>(
   }
 }
 
-/** Returns true if an error means that another process holds the lock of the file. */
+/** Returns true if the error says that another process has locked the file. */
 export function isLockedError(error: unknown): boolean {
-  // Deno provides SQLite's error message, but no error code.
+  // Deno passes on the message of SQLite without its error code.
   return error instanceof Error && error.message.includes("database is locked");
 }
 

@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
 /**
- * Reads the tables and indexes of a SQLite file, with the library of the host. Deno KV uses this
- * library, too. Another library, or a plain read, would release the file locks of this process when
- * it closes the file.
+ * Reads the tables and indexes of a SQLite file, by means of the same SQLite library that Deno KV
+ * uses. Any other way to read the file would, when closing it, release the locks that this process
+ * has on it.
  */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
-  // Without a journal, the file contains all data. `immutable` makes SQLite create no other files.
+  // Without a journal, the file is complete. `immutable` keeps SQLite from creating other files.
   const database = open(isAtRest ? `${pathToFileURL(path)}?immutable=1` : path);
   try {
     const rows = database.prepare(

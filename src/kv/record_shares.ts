@@ -1,7 +1,7 @@
-/** The records of each client in a limited store, which drops records of the largest client. */
+/** The records of each client in a store of limited size, to find those to drop. */
 export class RecordShares {
   readonly #shares = new Map<string, Share>();
-  /** The names of shares by the bit length of their sizes, to find a large share quickly. */
+  /** The clients by the bit length of their sizes, so that a large one is found quickly. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 
@@ -9,7 +9,7 @@ export class RecordShares {
     return this.#bytes;
   }
 
-  /** Adds a record as the newest record of its share. */
+  /** Adds the newest record of a client. */
   add(name: string, code: string, size: number): void {
     const share = this.#shares.get(name) ?? { sizes: new Map<string, number>(), bytes: 0 };
     this.#shares.set(name, share);
@@ -26,7 +26,7 @@ export class RecordShares {
     if (share.sizes.size === 0) this.#shares.delete(name);
   }
 
-  /** Returns the oldest record of a share with the most bytes. Null if there is no share. */
+  /** Returns the oldest record of one of the largest clients. Null if there are no clients. */
   next(): string | null {
     const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
     const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];
@@ -42,7 +42,7 @@ export class RecordShares {
 }
 
 interface Share {
-  /** The sizes of the records by encoded key, oldest first. */
+  /** The size of each record by its encoded key, oldest first. */
   readonly sizes: Map<string, number>;
   bytes: number;
 }

@@ -11,37 +11,37 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
-  /** The timeout of one operation with all its retries, in milliseconds. Default: 3,000. */
+  /** Timeout of an operation including its retries, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
 }
 
 /**
- * A Deno KV whose operations retry while another process holds the lock, and time out. Deno's
- * client of KV Connect retries for ever. Therefore few operations are sent while the store does not
- * respond.
+ * A Deno KV whose operations have timeouts, and are retried while another process has locked the
+ * file. Deno's client of KV Connect itself retries for ever, so few operations are sent while the
+ * store does not respond.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
   readonly #options: RetryingKvOptions;
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
-  /** The claims whose records are treated as expired. */
+  /** The claims whose records are ignored. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Takes over the Deno KV: `close` also closes `kv`. */
+  /** Takes over `kv`, which `close` closes. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
     this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
   }
 
-  /** Returns the deadline of an operation that starts now. Throws if the store is closed. */
+  /** Returns the deadline of an operation that starts now. Throws if the store was closed. */
   startDeadline(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return this.cleanupDeadline(limitMs);
   }
 
-  /** Returns the deadline of a cleanup, which may also run after the store is closed. */
+  /** Returns the deadline of a cleanup, which can run even after the store was closed. */
   cleanupDeadline(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
@@ -51,9 +51,9 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation, and retries while another process holds the lock. If the promise rejects
-   * with a `StoreError`, nothing was done. After any other error, the operation may have been done,
-   * or may still be in progress.
+   * Runs an operation, again if another process has locked the file. After a rejection with a
+   * `StoreError`, nothing was done. After any other error, the operation may have been done or may
+   * still be in progress.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
@@ -95,12 +95,12 @@ export class RetryingKv {
     return this.#decode(key, entry, this.#options.clock.now());
   }
 
-  /** Returns the records of a page that have not expired. */
+  /** Returns the records of a page, without expired ones. */
   list(page: KeyValuePage, limit: Deadline): Promise<readonly KeyValueEntry[]> {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Closes the store immediately, or after the removal of abandoned claims. */
+  /** Closes the store when the abandoned claims are removed, immediately if there are none. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -141,7 +141,7 @@ export class RetryingKv {
     const found: KeyValueEntry[] = [];
     const batchSize = Math.min(page.limit + 1, maxEntries);
     for await (const stored of kv.list({ prefix, ...range }, { reverse, batchSize })) {
-      // A symbol represents a versionstamp in keys that are written, never in keys that are read.
+      // Deno uses a symbol as a placeholder in keys to write. Keys that are read contain none.
       const key = stored.key.filter((part) => typeof part !== "symbol");
       const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);
@@ -153,6 +153,6 @@ export class RetryingKv {
 
 class NoAnswer extends Error {}
 
-/** Limits of one read of a Deno KV. */
+/** Limits of one read request to a Deno KV. */
 const maxKeys = 10;
 const maxEntries = 1_000;

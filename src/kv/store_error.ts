@@ -1,18 +1,18 @@
 import { Problem } from "../problem/problem.ts";
 
-/** The kind of an error of the key-value store, by the possible effect of the operation. */
+/** The possible effect of a failed operation of the key-value store. */
 export type StoreErrorKind =
-  /** The operation had no effect: the store is closed, unreachable, or busy past the deadline. */
+  /** No effect: the store is closed, unreachable, or was busy until the deadline. */
   | "unavailable"
   /** The write may have been carried out. */
   | "unknown-outcome";
 
-/** The error of a failed key-value store. The original error is the `cause`. */
+/** An operation of the key-value store has failed. `cause` is the original error. */
 export class StoreError extends Error {
-  /** The kind of the error. */
+  /** The possible effect of the operation. */
   readonly kind: StoreErrorKind;
 
-  /** The operator sees `cause`, but the client does not. */
+  /** `cause` is for the operator. Clients do not see it. */
   constructor(kind: StoreErrorKind, cause: unknown) {
     super(`The key-value store answered: ${kind}`, { cause });
     this.name = "StoreError";
@@ -20,7 +20,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Returns the client's Problem for an error of the store. Returns any other value unchanged. */
+/** Returns the Problem for clients after a `StoreError`. Returns any other value unchanged. */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new Problem("store-unavailable", details[error.kind], {

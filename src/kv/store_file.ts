@@ -3,17 +3,17 @@ import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
-/** Claims the file of a store. Throws an Error if this process uses the file as a database. */
+/** Claims the file of a key-value store. Throws if this process uses it as a database. */
 export function claimStoreFile(path: string): ClaimedFile {
   return claimFile(path, "Deno KV");
 }
 
-/** Throws an Error unless a file is a store or empty: Deno KV would add tables to any database. */
+/** Throws unless the file is a store or empty: Deno KV adds its tables to any database. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // The path is already the target of any symbolic link.
   const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
-  // If this process already has the file open, the file was checked before.
+  // If the file is already open in this process, it was checked before.
   if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
     return;
   }

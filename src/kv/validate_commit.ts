@@ -3,8 +3,8 @@ import { encodeKey, encodePrefix, isBelowPrefix, keyNameForMessage } from "./key
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
 /**
- * Validates a commit: throws a plain Error for a commit that some key-value store refuses. The
- * function {@link serializeValue} validates the values.
+ * Throws a plain Error for a commit that any of the supported stores would refuse. The values are
+ * checked by {@link serializeValue}.
  */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
@@ -37,7 +37,7 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   }
 }
 
-/** Validates and serializes a value. Throws a plain Error if it is too large or not cloneable. */
+/** Serializes a value. Throws a plain Error if it cannot be cloned or is too large. */
 export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   let bytes: Uint8Array;
   try {
@@ -56,7 +56,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Validates a page to list. Throws a plain Error if some key-value store cannot list the page. */
+/** Throws a plain Error for a page that any of the supported stores could not list. */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);
@@ -65,12 +65,12 @@ export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   throw new Error(`Cannot list after ${keyNameForMessage(after)}: it is not below the prefix`);
 }
 
-/** The maximum number of checks in a commit, as in KV Connect. Local stores allow a hundred. */
+/** Maximum number of checks in a commit, as in KV Connect. Local stores allow a hundred. */
 export const maxChecksPerCommit = 10;
 
 const maxMutations = 1_000;
 
-/** The maximum size of a value. Deno KV accepts 65,536 bytes, including the record's own fields. */
+/** Maximum size of a value. Deno KV allows 65,536 bytes, including the record's expiry. */
 const maxValueBytes = 65_000;
 
 const maxEntries = 1_000;

@@ -8,23 +8,23 @@ import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./searc
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 
-/** The tables of one search index in a database. */
+/** The tables that store one search index in a database. */
 export interface DocumentTable {
-  /** A string that describes the table format. If it changes, the tables are created again. */
+  /** Describes the format of the tables. After a change of this string, they are created again. */
   readonly shape: string;
   /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
   /** See {@link LocalIndex.needsSavepoint}. */
   readonly needsSavepoint: boolean;
-  /** Writes changes of documents. No document occurs twice. */
+  /** Writes changes of documents, at most one for each document. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
-  /** Returns a SELECT of at most `most` keys in their order in the index, after a key if given. */
+  /** Returns a SELECT of at most `most` keys in index order, starting after a key if given. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 
-/** The name of an index, its tables, and the function that finds words to highlight. */
+/** The index's name, its tables, and the function that finds words to highlight. */
 export interface DatabaseIndexDependencies {
   readonly name: string;
   readonly documents: DocumentTable;
@@ -33,7 +33,7 @@ export interface DatabaseIndexDependencies {
   readonly validate?: () => Promise<void>;
 }
 
-/** A search index in the database of its table. */
+/** A search index in the same database as the table that it indexes. */
 export class DatabaseIndex implements IndexBackend {
   readonly local: LocalIndex;
   readonly matchWords: WordMatcher;

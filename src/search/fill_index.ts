@@ -6,9 +6,9 @@ import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { readSearchedRows } from "./search_index.ts";
 
 export interface FillOptions {
-  /** Aborting this signal stops the filling after the current page. */
+  /** Stops the work after the current page of rows when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Called after each page. Without this callback, the rows are not counted. */
+  /** Called after each page. Without it, the rows are not counted. */
   readonly onProgress?: (progress: FillProgress) => void;
 }
 
@@ -19,7 +19,7 @@ export interface FillProgress {
 
 /**
  * Indexes all rows of a table, page by page. Concurrent writes index their own rows. Rejects with
- * the reason of the signal if the signal stops the work.
+ * the reason of `signal` when it is aborted.
  */
 export async function fillIndex(
   table: IndexedTable,
@@ -52,7 +52,7 @@ export async function fillIndex(
   await backend.markFilled();
 }
 
-/** Removes the documents of rows that no longer exist or are marked deleted. */
+/** Removes the documents of rows that do not exist any more or are soft-deleted. */
 export async function removeMissingDocuments(table: IndexedTable): Promise<void> {
   const { index, backend } = table;
   for (let after: Key | null = null;;) {
@@ -62,10 +62,10 @@ export async function removeMissingDocuments(table: IndexedTable): Promise<void>
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // No engine can find a removed key, so the next page begins after a key that still exists.
+    // The next page begins after a key that still exists, because no engine finds a removed key.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }
 
-/** Number of rows in a page. Other writes do not have to wait noticeably for so few rows. */
+/** Number of rows in a page. Indexing so few rows does not noticeably delay other writes. */
 const rowsPerPage = 256;

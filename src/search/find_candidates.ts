@@ -13,28 +13,28 @@ import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 
 export interface SearchedReads {
-  /** The filter for the rows that the user may read. The plan's condition includes it. */
+  /** The filter of rows that the user may read. The condition of `plan` includes it. */
   readonly scope: Filter;
   readonly connection: Connection;
-  /** The plan of the search. Its condition consists of the scope and the request's filter. */
+  /** The plan of the search. Its condition combines the scope and the request's filter. */
   readonly plan: Omit<SearchPlan, "matches">;
   readonly signal: AbortSignal;
 }
 
-/** A searched index outside of the database. */
+/** An index that an engine outside of the database stores. */
 export interface SearchedIndex {
   readonly index: SearchIndex;
   readonly backend: Pick<IndexBackend, "find">;
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first. The keys include
- * all matching rows that the request may read. The engine cannot evaluate scopes. If the engine
- * finds more than a page, it searches again, only among the rows in scope. If there are too many
- * such rows, the results of each page are limited to the scope. If `few` returns the keys of all
- * rows in scope, the engine searches only these rows. Therefore rows that the caller may not read
- * count towards no limit. Rejects with a 503 if the engine does not respond, and a 422 for more
- * than {@link maxCandidates} rows in scope.
+ * Returns the keys that an engine outside of the database finds, the best first, and only of rows
+ * that the request may read. The engine itself cannot evaluate scopes. If it finds more than a
+ * page, it searches again among the rows in scope. If these are too many, the database checks each
+ * page of results. If `few` is set, it selects the keys of all rows in scope, and the engine
+ * searches only these. Therefore rows that the caller may not read count towards no limit. Rejects
+ * with a 503 if the engine does not respond, and a 422 for more than {@link maxCandidates} found
+ * rows.
  */
 export async function findCandidates(
   searched: SearchedIndex,
@@ -67,7 +67,7 @@ export async function findCandidates(
   return unique([found], searched.index);
 }
 
-/** Maximum number of found rows in scope. All are looked up before paging, for exact totals. */
+/** Maximum number of found rows. All are read before the first page, for an exact total. */
 const maxCandidates = 100_000;
 
 async function* pagesOf(
@@ -85,7 +85,7 @@ async function* pagesOf(
   }
 }
 
-/** Returns the keys of the rows in scope, or null if there are too many keys for the engine. */
+/** Returns the keys of all rows in scope; null if they are too many for the engine. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,
@@ -111,7 +111,7 @@ function keepReadable(
   return readable(selectCandidateKeys(keys, table, reader.dialect), keys.length, searched, reads);
 }
 
-/** Returns the keys of the documents whose rows match the scope and the filter. */
+/** Returns the keys of the found documents whose rows match the scope and the request's filter. */
 async function readable(
   matches: Fragment,
   limit: number,
@@ -127,7 +127,7 @@ async function readable(
   return rows.map((row) => keyOf(row, table));
 }
 
-/** Removes duplicates. A document that changes between two pages may be on both pages. */
+/** Removes duplicate keys: a document that changes during a search can be on two pages. */
 function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
 }

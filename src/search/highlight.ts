@@ -1,9 +1,9 @@
 import { escapeHtml } from "../protocol/escape_html.ts";
 import { locateWords } from "./words.ts";
 
-/** Maximum length of strings that are highlighted without an excerpt, in characters. */
+/** Maximum length of a string that is highlighted as a whole, in UTF-16 code units. */
 const maxWhole = 300;
-/** The number of characters before and after a match in the excerpt of a longer string. */
+/** How many code units of a longer string are shown before and after a match. */
 const around = 80;
 const maxFragments = 5;
 
@@ -13,9 +13,9 @@ interface Span {
 }
 
 /**
- * Marks the words of a string that a search has found. The result is HTML in which `<em>` is the
- * only tag that is not escaped. Of a long string, the result has the parts around the first
- * matches. Without a match, the result is null.
+ * Marks the found words in a string. The result is HTML with `<em>` as its only tag; all else is
+ * escaped. For a long string, it contains only the text around the first matches. Returns null if
+ * nothing matches.
  */
 export function highlight(
   text: string,
@@ -48,7 +48,7 @@ function fragmentsAround(matches: readonly Span[], text: string): readonly Span[
   }));
 }
 
-/** Returns the index, or the previous index if the given index would split a surrogate pair. */
+/** Returns the index, or the one before it if the index would split a surrogate pair. */
 function wholeCharacter(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index - 1 : index;
 }

@@ -5,7 +5,7 @@ import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.t
 import { readSearchedRows, type SearchIndex, toSearchedRow } from "./search_index.ts";
 import type { SearchVersions } from "./search_versions.ts";
 
-/** A table's search index in an engine, and the source of versions for changes. */
+/** A table's search index, its engine, and the versions for its changes. */
 export interface IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -13,8 +13,8 @@ export interface IndexedTable {
 }
 
 /**
- * Updates the documents of these rows in the index, outside of a transaction. It removes the
- * documents of missing rows. If the function rejects, the caller must call it again.
+ * Indexes rows outside of a transaction, and removes the documents of missing rows. After a
+ * rejection, the caller must call it again.
  */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
@@ -22,7 +22,7 @@ export async function indexRows(
   options: WriteOptions,
 ): Promise<void> {
   const { local } = backend;
-  // The version must be older than the read of the rows: see `SearchVersions`.
+  // The version is created before the rows are read: see `SearchVersions`.
   const version = versions.next();
   if (local === null) {
     const rows = await readSearchedRows(index, keys, index.driver);

@@ -5,16 +5,16 @@ import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 export interface IndexCreation {
   readonly name: string;
   readonly shape: string;
-  /** The statements that drop and create the tables of the index. */
+  /** The statements that drop and create the index's tables. */
   readonly creation: readonly string[];
 }
 
-/** The table with the names and formats of a database's indexes. */
+/** The table that contains the names and the formats of a database's search indexes. */
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index. Replaces tables of another format, because they may contain words
- * of columns that are hidden now. Returns true if all rows are already indexed.
+ * Creates the tables of an index, also in place of tables with another format, which can contain
+ * words of columns that are hidden now. Returns true if all rows are already indexed.
  */
 export async function prepareIndexTables(
   driver: Driver,
@@ -23,7 +23,7 @@ export async function prepareIndexTables(
   const { placeholder } = driver.dialect;
   const { searchLock } = engineOf(driver).catalog;
   return await driver.transaction(async (connection) => {
-    // Without the lock, two processes that start together could both create the tables.
+    // Without the lock, two processes that start together could both try to create the tables.
     if (searchLock !== null) await connection.query(searchLock);
     await connection.query(toStatement(
       sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,

@@ -4,19 +4,18 @@ import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /**
- * Keeps one index up to date with the writes of the service. The indexer receives only keys and
- * reads the rows itself, so the caller's rows may be outdated. Failures of the indexer never fail a
- * write, because no function throws or rejects. One indexer serves all writes of a table
- * concurrently.
+ * Updates one index after the service's writes. The indexer receives keys and reads the rows
+ * itself, so its caller need not know their latest state. No function throws or rejects, so that a
+ * failing index never fails a write. One indexer serves all concurrent writes of a table.
  */
 export interface Indexer {
-  /** True if {@link beforeCommit} needs a transaction, even for a write of one statement. */
+  /** True if {@link beforeCommit} needs a transaction, even for a write by a single statement. */
   readonly joinsTransaction: boolean;
   /**
-   * Called in the transaction of a write, after all rows are written and all hooks have run, right
-   * before the commit. Returns the functions to call after the end of the transaction. If the
-   * transaction is retried, it is called for each attempt. `rows` are the rows of the keys in the
-   * state that will be committed, or null if the rows must be read.
+   * Called in the transaction of a write, immediately before its commit: all rows are written and
+   * all hooks have run. Called for each attempt if the transaction is retried. Returns functions to
+   * call after the transaction. `rows` are the rows of the keys as they will be committed; null if
+   * the indexer must read them.
    */
   beforeCommit(
     keys: readonly Key[],
@@ -25,13 +24,13 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** The functions of an indexer that are called after the transaction of a write. */
+/** The functions to call after the transaction of a write. */
 export interface PendingIndexing {
-  /** Called after the commit. The response to the write waits for the result. */
+  /** Called after the commit. The response of the write waits for the result. */
   committed(): MaybePromise<void>;
   /**
-   * Called if the transaction did not commit. `isCertain` is false if the connection was lost
-   * during the commit, which then may have succeeded.
+   * Called if the transaction did not commit. `isCertain` is false if the connection broke during
+   * the commit, so that the transaction may have committed.
    */
   failed(isCertain: boolean): MaybePromise<void>;
 }

@@ -8,25 +8,24 @@ import type { Indexer, PendingIndexing } from "./indexer.ts";
 import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
-/** The rows that could not be indexed, as `onIndexError` receives them. */
+/** The rows that were not indexed, for `onIndexError`. */
 export interface FailedIndexing {
   /** The name of the index. */
   readonly index: string;
-  /** The ids of the rows, as URLs contain them. */
+  /** The row ids, in the form of URLs. */
   readonly ids: readonly string[];
 }
 
-/** Receives the error of an index that rejected rows. The write of these rows has succeeded. */
+/** Receives the error after which rows could not be indexed. Their write itself has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
-/** Reports a failure to the observer and to the handler in the configuration. */
+/** Reports a failure to the observer and to the deployer's handler. */
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**
- * The indexer that writes to the index immediately. An index in the database of the table is
- * written in the transaction of the rows, and a failure does not affect the rows. Any other index
- * is written after the commit, before the response. A failed change is retried once after the
- * commit, then reported and dropped.
+ * Indexes rows during their write. An index in the table's own database is written in the same
+ * transaction, without a risk for the rows. Any other index is written after the commit and before
+ * the response. A failed change is retried once after the commit, then reported and dropped.
  */
 export class InlineIndexer implements Indexer {
   readonly joinsTransaction: boolean;
@@ -45,7 +44,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // The filling of the index may already have read these rows, so this write indexes them, too.
+    // The filling of an index may have read these rows before the write, so they are indexed again.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);
@@ -66,7 +65,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // A failing index must not fail the write. A second failure is only reported.
+      // The index must not fail the write. After the commit, a second failure is only reported.
       return this.#afterwards(keys, 1);
     }
   }
@@ -94,7 +93,7 @@ interface WrittenRows {
 
 const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });
 
-/** Returns the ids of rows for {@link FailedIndexing}. */
+/** Returns the row ids for {@link FailedIndexing}. */
 export function idsOf(keys: readonly Key[]): readonly string[] {
   return keys.map((key) => formatKey(key));
 }

@@ -6,9 +6,9 @@ import type { SearchQuery } from "./search_query.ts";
 import { documentWords } from "./words.ts";
 
 /**
- * A search adapter in the memory of the process, for development and for small tables. The adapter
- * finds substrings of words, scans every document, and is filled at each start. Writes of other
- * processes do not change the index.
+ * A search adapter in memory, for development and for small tables. It finds substrings of words,
+ * scans every document at each search, and is filled at each start. Writes of other processes do
+ * not change the index.
  *
  * @example
  * ```ts
@@ -51,7 +51,7 @@ class MemoryIndex implements IndexBackend {
   readonly #table: TableInfo;
   readonly #weights: readonly number[];
   readonly #documents = new Map<string, Document>();
-  /** The versions of removed documents, oldest first, because older changes may arrive later. */
+  /** The versions of removed documents, oldest first. They show that a late change is outdated. */
   readonly #removed = new Map<string, number>();
   #isFilled = false;
 
@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // The order of two documents must not depend on any third document.
+    // Documents with equal scores are sorted by id, so that the order does not depend on others.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
@@ -131,7 +131,7 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** Returns the weighted number of matches of the terms in the fields. 0 if a term is missing. */
+  /** Returns the weighted number of matches in the fields, or 0 if any term has no match. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {
@@ -148,7 +148,7 @@ class MemoryIndex implements IndexBackend {
 
 const pageSize = 10_000;
 
-/** How long an outbox may retry an older change, in microseconds. */
+/** How long removed documents are remembered, because an outbox can still retry old changes. */
 const rememberedMicros = 15 * 60 * 1_000_000;
 
 function countOf(part: string, text: string): number {

@@ -18,15 +18,15 @@ import { SearchVersions } from "./search_versions.ts";
 export interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
-  /** True if the existing rows are indexed automatically. */
+  /** True if the app indexes the existing rows automatically. */
   readonly isFilledAtStart: boolean;
   readonly runtime: Runtime;
 }
 
 /**
- * An index that the app searches and writes to. After the start, the app creates and fills the
- * index in the background, with retries. Until then, a search waits briefly, and then fails with a
- * 503.
+ * An index that the app searches and writes. After the start, the app creates and fills the index
+ * in the background, with retries. Until then, a search waits for a short time, and then fails with
+ * a 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -35,19 +35,19 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Promises for the prepared and the filled index. New promises replace them after a failure. */
+  /** Resolve when the index is prepared, and filled. After a failure, new promises replace them. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** True while the index is prepared or filled, and while a retry is due. */
+  /** True while the index is being prepared or filled, and between retries. */
   #isBuilding = false;
-  /** True if the engine has lost the index after it was filled. */
+  /** True if the engine has lost the index since it was filled. */
   #wasLost = false;
-  /** The last failure of preparing or filling the index, or null. */
+  /** The last error of preparing or filling the index; null after a success. */
   #failure: { readonly error: unknown } | null = null;
-  /** The time of the last failed search, or null if the last search succeeded. */
+  /** Time of the last search, if that failed; null if it succeeded. */
   #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
@@ -59,7 +59,7 @@ export class OpenIndex implements IndexedTable {
     backend.onLost?.(() => this.#beginAgain());
   }
 
-  /** True if the engine has created the storage of the index. */
+  /** True if the engine has created the index. */
   get isPrepared(): boolean {
     return this.#state !== "new";
   }
@@ -69,7 +69,7 @@ export class OpenIndex implements IndexedTable {
     return this.#state === "filled";
   }
 
-  /** Starts to prepare and to fill the index. */
+  /** Starts to prepare and fill the index in the background. */
   start(): void {
     this.#work = this.#prepareAndFill(1);
   }
@@ -82,7 +82,7 @@ export class OpenIndex implements IndexedTable {
     await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#prepared.promise);
   }
 
-  /** Removes documents of missing rows, and indexes every row again. Creates a lost index again. */
+  /** Removes documents of missing rows, indexes all rows again, and replaces a lost index. */
   async refill(options: FillOptions): Promise<void> {
     await this.prepared();
     await this.#work;
@@ -98,7 +98,7 @@ export class OpenIndex implements IndexedTable {
     this.#setFilled();
   }
 
-  /** Resolves if the index is filled, the engine still has it, and no recent search has failed. */
+  /** Resolves if the index is filled, still exists, and no search has failed recently. */
   async check(): Promise<void> {
     if (this.isFilled) await this.backend.check?.();
     if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);
@@ -109,9 +109,9 @@ export class OpenIndex implements IndexedTable {
   }
 
   /**
-   * Returns a SELECT of the matching documents, for a search plan of these rows. Rejects with a 503
-   * if the engine does not respond or the index is not filled yet, and with a 422 for too many
-   * documents.
+   * Returns a SELECT of the matching documents, among the rows that the request may read. Rejects
+   * with a 503 if the engine does not respond or the index is not filled yet, and a 422 for too
+   * many documents.
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
@@ -121,7 +121,7 @@ export class OpenIndex implements IndexedTable {
       : this.#matches(query, reads, choices);
   }
 
-  /** Ends the work in the background. */
+  /** Stops the work in the background. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("The search index is closed"));
     this.#cancelRetry();
@@ -196,7 +196,7 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /** Starts to create a lost index again. Has no effect if that is already in progress. */
+  /** Creates a lost index again in the background, unless that has already started. */
   #beginAgain(): void {
     if (this.#closing.signal.aborted) return;
     this.#wasLost = true;
@@ -230,16 +230,16 @@ export class OpenIndex implements IndexedTable {
 
 function waiting(): PromiseWithResolvers<void> {
   const resolvers = Promise.withResolvers<void>();
-  // A rejection must not count as unhandled if no request is waiting.
+  // Without this handler, a rejection would end the process if no request waits for the promise.
   resolvers.promise.catch(() => {});
   return resolvers;
 }
 
-/** How long a search waits for an index that is being filled, in milliseconds. */
+/** How long a search waits until the index is filled, in milliseconds. */
 const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
-/** How long `/readyz` reports a failed search unless a later search succeeds, in milliseconds. */
+/** How long `/readyz` reports a failed search if no later search succeeds, in milliseconds. */
 const failureShownMs = 5_000;
 
 const lostForGood =

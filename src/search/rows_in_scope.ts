@@ -6,13 +6,13 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons that database indexes support. Each comparison finds some rows of a scope. */
+/** Comparisons for which a table has indexes. Each of them selects a part of a scope's rows. */
 export type IndexedComparisons = readonly Comparison[];
 
 /**
- * Returns alternative lists of comparisons that indexes of the database support. The comparisons of
- * each list together find all rows in scope, and possibly more rows. If the indexes cannot find all
- * rows in scope, the result is empty.
+ * Returns lists of comparisons for which the table has indexes. The comparisons of each list
+ * together select all rows in scope, and possibly others. Returns no list if indexes cannot find
+ * all rows in scope.
  */
 export function indexedAlternatives(
   scope: Filter,
@@ -37,9 +37,9 @@ export function indexedAlternatives(
 }
 
 /**
- * Returns a SELECT of the keys that one of the alternatives finds, as `_k0`, `_k1`, and so on.
- * Returns null if each alternative finds more rows than {@link fewRows}. A search that starts with
- * these keys examines no rows of other users, even if many such rows contain the words.
+ * Returns a SELECT of the keys that one of the lists selects, as `_k0`, `_k1`, and so on. Returns
+ * null if each list selects more than {@link fewRows} rows. A search that starts with these keys
+ * examines no rows of other users, even if many of their rows contain the words.
  */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],
@@ -66,5 +66,5 @@ export async function keysInSmallScope(
   return null;
 }
 
-/** Maximum number of rows that a search examines one by one, which takes some milliseconds. */
+/** The number of rows that a search can examine one by one in a few milliseconds. */
 const fewRows = 2_000;

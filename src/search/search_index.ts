@@ -6,7 +6,7 @@ import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../plan
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
-/** A field of a search index: a readable column whose words are found. */
+/** A field of a search index: a readable column in whose words searches are made. */
 export interface SearchField {
   /** The column whose words are indexed. */
   readonly column: ColumnInfo;
@@ -14,36 +14,36 @@ export interface SearchField {
   readonly weight: number;
 }
 
-/** The description of a search index of one table, for its engine. */
+/** One search index of one table, as its engine needs it. */
 export interface IndexDescription {
   /** The index's name, which is unique within the engine. */
   readonly name: string;
   /** The table whose rows are indexed. */
   readonly table: TableInfo;
   /**
-   * The fields in the order of the table, at least one. Hidden columns are excluded, because users
-   * could guess their words by searching.
+   * At least one field, in column order. Hidden columns are no fields, because users could guess
+   * their words by searching.
    */
   readonly fields: readonly SearchField[];
-  /** The table's database, for reading rows outside of transactions. */
+  /** The table's database, with which rows are read outside of transactions. */
   readonly driver: Driver;
 }
 
-/** A search index of one table: its rows, and their indexed strings. */
+/** A search index of one table, and how its rows are read. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The key and the fields. Always the same array, because it is a cache key for decoders. */
+  /** The key and the fields. Decoders are cached by this array, so it is always the same object. */
   readonly columns: readonly ColumnInfo[];
-  /** The filter for the rows to index, of all users. It excludes rows that are marked deleted. */
+  /** The filter of the rows to index, of all users: those that are not soft-deleted. */
   readonly undeleted: Filter;
-  /** Returns true if the table has a database index that begins with the column. */
+  /** Returns true if a database index of the table begins with the column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 
-/** A row's strings for a search index, in the order of the fields. A missing string is empty. */
+/** The strings of a row for a search index, one for each field; empty for a missing string. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for indexing. Its strings are null for a missing or deleted row. */
+/** A row that was read for indexing. `texts` are null for a missing or soft-deleted row. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;
@@ -51,8 +51,8 @@ export interface SearchedRow {
 
 /**
  * Reads the current rows with these keys for a search index. Returns one result for each key, in
- * the same order. Within a transaction, the result includes the transaction's own writes. `lock`
- * prevents other changes of the rows until the transaction ends.
+ * the same order. In a transaction, this includes its own writes. `lock` prevents other changes of
+ * the rows until the transaction ends.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -84,7 +84,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** A single key gets a simpler statement, because most writes are of one row. */
+/** Most writes have one row, so a single key has a simpler filter. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined
@@ -92,7 +92,7 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** Returns the key of a row, and its strings to index; the row has all columns. */
+/** Returns the key and the strings of a row that has all columns. */
 export function toSearchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };
@@ -102,7 +102,7 @@ export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }
 
-/** Returns a value as a string. For nested objects and lists, each value is a line. */
+/** Returns a value as a string. Each value in an object or a list is a line. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined || typeof value === "boolean") return "";

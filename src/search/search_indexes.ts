@@ -13,32 +13,32 @@ import type { SearchIndex } from "./search_index.ts";
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
-  /** True to index rows through the app's outbox, if it has one, and not immediately. */
+  /** True to record changes in the app's outbox, if it has one, instead of indexing immediately. */
   readonly outbox: boolean;
 }
 
-/** The progress of {@link SearchIndexes.reindex}. */
+/** How far {@link SearchIndexes.reindex} has proceeded. */
 export interface ReindexProgress {
   /** The name of the index. */
   readonly index: string;
-  /** The number of indexed rows. */
+  /** Number of rows that are indexed so far. */
   readonly done: number;
-  /** The number of rows of the table. */
+  /** Number of rows in the table. */
   readonly total: number;
-  /** True if all rows of this index are indexed. */
+  /** True if all rows of this index have been indexed. */
   readonly isDone: boolean;
 }
 
-/** Options of indexing all rows again. */
+/** The options of {@link SearchIndexes.reindex}. */
 export interface ReindexOptions {
-  /** Called after every few hundred rows, and once for each finished index. */
+  /** Called after every few hundred rows, and after each index. */
   readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 
 export class SearchIndexes {
-  /** The search engine's adapter, or null if the app configures none. */
+  /** The adapter of the search engine; null if none is configured. */
   readonly adapter: SearchAdapter | null;
-  /** The app's outbox, or null if the app has no key-value store. */
+  /** The app's search outbox; null if the app has no key-value store. */
   readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
@@ -50,13 +50,13 @@ export class SearchIndexes {
     this.#runtime = runtime;
   }
 
-  /** Opens the index of a resource. Throws a plain Error if that is not possible. */
+  /** Opens an index of a resource. Throws a plain Error if this is impossible. */
   open(index: SearchIndex, options: IndexingOptions): OpenIndex {
     const { adapter } = this;
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
     const backend = adapter.openIndex(index, this.#runtime);
     const duplicate = this.#open.find((other) =>
-      // Some engines accept only lower case, so names are compared without case.
+      // Some engines have only lower-case names, so names must differ in more than case.
       other.index.name.toLowerCase() === index.name.toLowerCase() &&
       (backend.local === null || other.index.driver === index.driver)
     );
@@ -79,19 +79,19 @@ export class SearchIndexes {
     return open;
   }
 
-  /** Returns the indexers of a table. Indexers that are opened later are added to the list. */
+  /** Returns the indexers of a table. The list grows when more indexes are opened. */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
     return this.#listOf(driver, table);
   }
 
   /**
-   * Starts to prepare and to fill all indexes. Rejects with a plain Error for an index that its
-   * engine cannot support. An engine that does not respond is tried again in the background.
+   * Starts to prepare and fill all indexes. Rejects with a plain Error if an engine does not
+   * support an index. If an engine does not respond, the background work tries again.
    */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {
-        // The service starts even if it cannot reach a database.
+        // The service also starts if a database does not respond.
         if (!(error instanceof DatabaseError)) throw error;
       })
     ));
@@ -124,7 +124,7 @@ export class SearchIndexes {
     };
   }
 
-  /** Ends the work in the background, and closes the adapter. */
+  /** Stops the work in the background, and closes the adapter. */
   async close(): Promise<void> {
     await this.outbox?.close();
     await Promise.all(this.#open.map((open) => open.close()));
@@ -160,7 +160,7 @@ export class SearchIndexes {
       try {
         await handler?.(error, { index, ids: idsOf(keys) });
       } catch (handlerError) {
-        // The write is already committed, so an error of the handler must not fail it.
+        // The write is already committed, so an error of `onIndexError` must not fail it.
         observe({ kind: "search_index_failed", index, rows: keys.length, error: handlerError });
       }
     };

@@ -1,15 +1,15 @@
 import { Problem } from "../problem/problem.ts";
 import { wordsOf } from "./words.ts";
 
-/** One term of a search: a part of `q` between spaces that contains at least one word. */
+/** A term: a part of the parameter `q`, between spaces, with at least one word. */
 export interface SearchTerm {
-  /** The words of the term in lower case, without diacritics. They are adjacent in a match. */
+  /** The words in lower case, without diacritics. In a match, they follow each other directly. */
   readonly words: readonly string[];
 }
 
-/** A parsed search. A match contains every term, and a word that begins with the last word. */
+/** A parsed search. A match contains every term; the last word only needs to begin a word. */
 export interface SearchQuery {
-  /** The terms, at least one. Without a usable term, no engine is called and no row is found. */
+  /** At least one term. Without any term, no engine is called and nothing is found. */
   readonly terms: readonly SearchTerm[];
 }
 
@@ -17,8 +17,8 @@ const maxLength = 1_000;
 const maxTerms = 32;
 
 /**
- * Parses the parameter `q`: plain words, in which quotes and operators have no meaning. Returns
- * null if `q` has no word. Throws a 400 if `q` is missing, empty or too long.
+ * Parses the parameter `q`: plain words, without meaning of quotes or operators. Returns null if
+ * `q` has no word. Throws a 400 if `q` is missing, empty or too long.
  */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
@@ -31,7 +31,7 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** Returns the words of a string that match the query. The last word of the query is a prefix. */
+/** Returns the words in a string that match the query, whose last word is a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

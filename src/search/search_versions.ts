@@ -1,10 +1,10 @@
 import type { Clock } from "../runtime/runtime.ts";
 
 /**
- * Creates the versions of index changes. Versions increase with time, and strictly within one
- * process. A version is drawn before its row is read. The last writer of a row draws a version
- * after the commit. Any greater version is drawn even later, so its read returns the latest row.
- * Between processes this depends on synchronized clocks. A sweep repairs the differences.
+ * Creates the versions of index changes. They increase with time, and strictly within a process.
+ * Each version is created before its row is read. The last writer of a row creates its version
+ * after its commit, and any greater version is created even later, so its read returns the latest
+ * row. Between processes, this depends on synchronized clocks. A sweep repairs errors.
  */
 export class SearchVersions {
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class SearchVersions {
     return this.#last;
   }
 
-  /** Makes later versions greater than this one, which another process may have drawn. */
+  /** Makes the next versions greater than this one, which another process may have created. */
   raise(version: number): void {
     this.#last = Math.max(this.#last, version);
   }

@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
 import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 
 /**
- * Returns a SELECT of the keys that a search engine has found, like `LocalIndex.matches`. The rank
- * of a key is its position in the list. The statement binds all keys as one value.
+ * Returns a SELECT of keys that an engine has found, in the form of `LocalIndex.matches`. A key's
+ * rank is its place in the list. The statement binds all keys as one value.
  */
 export function selectCandidateKeys(
   keys: readonly Key[],

@@ -1,14 +1,14 @@
-/** A word in a string. Words are compared by their folded form. */
+/** A word at a place in a string. Words are compared in their folded form. */
 export interface Word {
   readonly from: number;
   readonly to: number;
-  /** The folded words, usually one. A ligature or a fraction may have several. */
+  /** The folded words: usually one, several for some ligatures and fractions. */
   readonly folded: readonly string[];
 }
 
 /**
  * Matches sequences of letters, digits and diacritical marks. In scripts without spaces between
- * words, each letter is a word. Several letters are then found as a phrase.
+ * words, each letter counts as a word, so that several letters are found as a phrase.
  */
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
@@ -19,9 +19,9 @@ const plainWordPattern = /[a-z0-9]+/g;
 const maxWordLength = 64;
 
 /**
- * Returns the words of a string, folded: lower case, without diacritics, compatible letters
- * unified. Every engine receives these words, in the index and in a search, so that all agree on
- * what a word is.
+ * Returns the words of a string in folded form: lower case, without diacritics, with variants of
+ * letters unified. All engines receive these words, from rows and from searches, so that all agree
+ * on what a word is.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];
@@ -30,10 +30,10 @@ export function wordsOf(text: string): readonly string[] {
   return words;
 }
 
-/** The maximum indexed length of a document in characters. Engines reject larger documents. */
+/** Maximum length of an indexed document in characters. Engines reject longer ones. */
 const maxDocumentLength = 250_000;
 
-/** Returns the words of each string of a document, separated by spaces, as engines index them. */
+/** Returns the words of each string in a document, separated by spaces, for an engine. */
 export function documentWords(texts: readonly string[]): readonly string[] {
   let left = maxDocumentLength;
   return texts.map((text) => {
@@ -52,7 +52,7 @@ export function* locateWords(text: string): Generator<Word> {
 function foldWord(word: string): readonly string[] {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return [cut(lower)];
-  // Marks of a particular script, such as the vowels of Hindi, count as letters.
+  // Marks that belong to one script, such as the vowels of Hindi, count as letters.
   const plain = lower.normalize("NFKD").replaceAll(/[\p{M}&&\p{Script=Inherited}]+/gv, "")
     .normalize("NFC").replaceAll("ς", "σ");
   return plain.match(/[\p{L}\p{N}\p{M}]+/gu)?.map(cut) ?? [];
@@ -60,7 +60,7 @@ function foldWord(word: string): readonly string[] {
 
 function cut(word: string): string {
   if (word.length <= maxWordLength) return word;
-  // A word must not end in half of a surrogate pair.
+  // A truncated word must not end with half of a surrogate pair.
   return word.slice(0, maxWordLength).replace(/[\ud800-\udbff]$/, "");
 }
 

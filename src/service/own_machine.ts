@@ -3,21 +3,21 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
-/** The rule that decides who may see a page. */
+/** Who may see a page, and what the error says to others. */
 export interface PageRule {
-  /** The function of the deployer, or null if only this machine may see the page. */
+  /** The deployer's function; null if only clients on this machine may see the page. */
   readonly authorize:
     | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
     | null;
-  /** The name of the option with that function. */
+  /** The name of the option that sets this function. */
   readonly option: string;
-  /** The beginning of the messages, such as `Cannot read the metrics`. */
+  /** The start of error messages, such as `Cannot read the metrics`. */
   readonly cannot: string;
-  /** The headers of the 401. */
+  /** The headers of a 401 response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Requires that the rule of a page allows the request. Throws a 401 or a 403. */
+/** Throws a 401 or a 403 if the request may not see the page. */
 export async function requirePageAccess(
   request: PageRequest,
   { authorize, option, cannot, headers }: PageRule,
@@ -27,16 +27,16 @@ export async function requirePageAccess(
     return requireOwnMachine(request, message);
   }
   const user = request.user();
-  // Only `true` allows the request. Any other value may be a mistake in the function.
+  // Only `true` allows access: another value can be a mistake in the function.
   if (await authorize(request.raw, user) === true) return;
   if (user !== null) throw new Problem("forbidden", `${cannot}: ${option} refuses`);
   throw new Problem("unauthorized", `${cannot} without a credential that may`, { headers });
 }
 
 /**
- * Requires that a program on this machine, or a page of the service, has sent the request. Refuses
- * requests that a proxy forwards from other machines. Also refuses a web page whose host name
- * resolves to this machine (DNS rebinding). Throws a 403 with `message`.
+ * Throws a 403 with `message` unless a program on this machine, or a page of the service, has sent
+ * the request. Refuses requests that a proxy forwards from other machines, and requests of a web
+ * page whose host name resolves to this machine (DNS rebinding).
  */
 function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
@@ -46,7 +46,7 @@ function requireOwnMachine(
   const host = (headers.get("host") ?? URL.parse(url)?.host ?? "").toLowerCase();
   const site = headers.get("sec-fetch-site") ?? "none";
   const isOwnSite = site === "none" || site === "same-origin";
-  // `Origin` and `Referer` contain the page's host, even if a proxy has replaced `Host`.
+  // A proxy can replace `Host`, but `Origin` and `Referer` still contain the page's host.
   const isElsewhere = [headers.get("origin"), headers.get("referer")]
     .some((page) => page !== null && !isLoopbackHost(URL.parse(page)?.host ?? ""));
   if (!isLoopback(peer) || !isLoopbackHost(host) || !isOwnSite || isElsewhere) {
@@ -63,9 +63,9 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * The headers that browsers, simple programs, Prometheus and this service's clients send. Any other
- * header may come from a proxy. Headers of proxies cannot be listed, because each vendor adds new
- * headers.
+ * The headers of browsers, simple programs, Prometheus and this service's clients. With any other
+ * header, the request may come from a proxy. A list of proxy headers would never be complete,
+ * because each vendor adds new ones.
  */
 const direct = new RegExp(
   "^(?:" + [

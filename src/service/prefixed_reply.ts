@@ -2,8 +2,8 @@ import { problemTypeBase } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
- * Returns the response of an app that is mounted at `prefix`. Responses are created, and stored
- * under an `Idempotency-Key`, without the prefix.
+ * Returns the response with `prefix`, the mount path of the app, in its URLs. Responses are
+ * created, and stored under an `Idempotency-Key`, without the prefix.
  */
 export function prefixedReply(reply: Reply, prefix: string): Reply {
   if (prefix === "") return reply;

@@ -9,8 +9,8 @@ import { escapeHtml } from "../protocol/escape_html.ts";
 import { htmlPage } from "./html_page.ts";
 
 /**
- * Returns the page about a problem type, whose URL is the problem's `type`. Returns null if no
- * problem has this slug. `prefix` is the path at which the app is mounted.
+ * Returns the page about a problem type, to which the problem's member `type` leads. Returns null
+ * if no problem has this slug. `prefix` is the mount path of the app.
  */
 export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;
@@ -29,7 +29,7 @@ export function problemPage(slug: string, prefix = ""): string | null {
   );
 }
 
-/** Returns the page of all problem types of this service, at `/__service/problems/`. */
+/** Returns the page that lists all problem types, at `/__service/problems/`. */
 export function problemIndexPage(prefix = ""): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
     `<tr><td>${status}</td><td><a href="${escapeHtml(prefix + problemTypeBase)}${slug}">` +

@@ -7,12 +7,12 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The caller if no middleware runs. A class is fastest, because each request creates a caller. */
+/** The caller of a request without middlewares. Each request creates one; a class is fastest. */
 export class DirectCaller implements Caller {
   readonly #info: unknown;
   #user: User | null = null;
 
-  /** `info` is the object in which the listener describes the connection. */
+  /** `info` is the listener's object with information about the connection. */
   constructor(info: unknown) {
     this.#info = info;
     this.#user = parseUser(innerRequestOf(info)?.user);
@@ -23,7 +23,7 @@ export class DirectCaller implements Caller {
     this.#user = user ?? this.#user;
   }
 
-  /** Returns the user that an authenticator has identified. Null for an anonymous caller. */
+  /** Returns the user that an authenticator has identified; null for an anonymous caller. */
   user(): User | null {
     return this.#user;
   }
@@ -32,33 +32,33 @@ export class DirectCaller implements Caller {
     return remoteAddress(this.#info);
   }
 
-  /** Returns a promise for the end of the response. Null if the listener does not report it. */
+  /** Returns a promise that ends with the response; null if the listener does not report this. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
 
-  /** Returns the part of a multiplexed stream that the request opens. Null for other requests. */
+  /** Returns the part of a multiplexed stream that carries the response; null without one. */
   part(): StreamPart | null {
     return innerRequestOf(this.#info)?.part ?? null;
   }
 
-  /** Returns null, because no middleware has read the body. */
+  /** Returns null: no middleware has read the body. */
   receivedBody(): null {
     return null;
   }
 
-  /** Returns null, because the body is still in the request. */
+  /** Returns null: the request still contains the body. */
   readBodyBefore(): null {
     return null;
   }
 }
 
-/** The caller that middlewares identified in the Hono context. */
+/** The caller of a request with middlewares, which set the user in the Hono context. */
 export class HonoCaller implements Caller {
   readonly #context: Context<AppEnv>;
   readonly #parseUser: (value: unknown) => User | null;
 
-  /** `parseUser` parses the value that was set as `user`. */
+  /** `parseUser` parses the value that a middleware has set as `user`. */
   constructor(context: Context<AppEnv>, parseUser: (value: unknown) => User | null) {
     this.#context = context;
     this.#parseUser = parseUser;
@@ -74,17 +74,17 @@ export class HonoCaller implements Caller {
     return remoteAddress(this.#context.env);
   }
 
-  /** Returns a promise for the end of the response. Null if the listener does not report it. */
+  /** Returns a promise that ends with the response; null if the listener does not report this. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
 
-  /** Returns the part of a multiplexed stream that the request opens. Null for other requests. */
+  /** Returns the part of a multiplexed stream that carries the response; null without one. */
   part(): StreamPart | null {
     return innerRequestOf(this.#context.env)?.part ?? null;
   }
 
-  /** Returns the body through Hono's cache, if a middleware has read it or may read it later. */
+  /** Returns the body from Hono's cache; null if no middleware has read it or will read it. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
     const { req } = this.#context;
     const [form] = Object.keys(req.bodyCache);
@@ -98,7 +98,7 @@ export class HonoCaller implements Caller {
   }
 }
 
-/** Throws if the body may differ from the received bytes, because another app has decoded it. */
+/** Throws if bytes of the body may be lost: another app's middleware has decoded it as a string. */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
@@ -113,16 +113,16 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** Returns the promise with which the listener reports the end of the response, or null. */
+/** Returns a promise that ends with the response; null if the listener does not report this. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
 }
 
 /**
- * Wraps the first middleware of a chain so that it prepares the context for all later middlewares.
- * Early headers and parsed bodies then work as Hono documents, although the routes create their own
- * responses and read bytes. An additional middleware would cost each request a promise.
+ * Wraps the first middleware of a chain, so that it prepares the context for all of them. Headers
+ * that middlewares set early, and bodies that they parse, then work as Hono documents, although
+ * routes create their own responses and read bytes. A further middleware would cost a promise.
  */
 export function withPreparedContext(
   first: Middleware,
@@ -140,12 +140,12 @@ export function withPreparedContext(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. If `c.res` does not exist yet, Hono would not
- * add these headers to a response that the context did not create.
+ * Keeps headers that middlewares set before `next()`. Without `c.res`, Hono would not add them to a
+ * response that was not created by the context.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
-  // The function is bound, because V8 would keep the objects of a closure until its next major
-  // garbage collection. With a closure, minor collections took a sixth of the CPU time.
+  // V8 would keep the objects of a closure until its next major garbage collection, so the function
+  // is bound instead. With a closure, minor collections took a sixth of the CPU time.
   context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
@@ -159,24 +159,24 @@ function setEarlyHeader(
 }
 
 /**
- * Keeps the bytes of the body. Hono derives every form of the body from these bytes, which are read
- * only once and within the limits. Otherwise `c.req.json()` would leave a string that no longer
- * shows whether the bytes were valid UTF-8.
+ * Keeps the bytes of the body. Hono creates every other form of the body from them. They are read
+ * only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
+ * which does not show if the bytes were valid UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
-  // A parent app has already read the body.
+  // If the body was used, a parent app has read it before.
   if (req.raw.bodyUsed) return;
-  // The cast is safe: the cache contains promises, which its type omits.
+  // The cast is safe: the cache contains promises, although its type does not say so.
   req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
 /**
- * The object in which Hono looks up the body of a request. This is a class, because V8 creates a
- * hidden class for each object literal with a getter. The hidden class keeps the request in memory
- * until the next major garbage collection.
+ * The object in which Hono looks for the body of a request. It is a class, because V8 creates a
+ * hidden class for each object literal with a getter, which keeps the request in memory until the
+ * next major garbage collection.
  */
 class BodyOfContext {
-  /** Hono finds the body as an own property with this name. */
+  /** Hono checks that the body is an own property of this name. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
@@ -195,13 +195,13 @@ class BodyOfContext {
     return this.#reading !== null;
   }
 
-  /** Returns the bytes of the current request's body, which are read only once. */
+  /** Returns the bytes of the request's body, which are read only once. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 
-/** Returns true if neither the service nor a middleware has read the body of the request. */
+/** Returns true if neither the service nor a middleware has started to read the body. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -222,7 +222,7 @@ async function receive(request: Request, limits: BodyLimits, clock: Clock): Prom
     : buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
-/** Returns the error for a middleware that has read the body and left nothing for the routes. */
+/** Returns the error for a middleware that has read the body without keeping it for the routes. */
 export function bodyConsumedError(): Problem {
   return new Problem(
     "internal-error",
@@ -230,30 +230,30 @@ export function bodyConsumedError(): Problem {
   );
 }
 
-/** The description of a request that the service creates internally for a client's subscription. */
+/** Information about an internal request: the service creates one for each subscription. */
 export interface InnerRequest {
   /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
-  /** The user of the outer request with the subscription, as a middleware has set it. */
+  /** The user of the outer request, which contains the subscriptions. A middleware has set it. */
   readonly user: User | null | undefined;
 }
 
-/** Only this file uses this symbol, so no request from outside can be an inner request. */
+/** Other files have no access to this symbol, so no request from outside can be internal. */
 const innerKey = Symbol("inner request");
 
-/** Copies a listener's description of a connection, which disappears when the connection ends. */
+/** Copies a listener's information about a connection, which is lost when the connection ends. */
 export function copyConnectionInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
-  // The members of the listener's object are getters of a class, which a spread does not copy.
+  // The listener's object has these members as getters of its class, which a spread omits.
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** Returns the description of a connection, with the inner request as an additional member. */
+/** Returns information about a connection that also marks the request as internal. */
 export function innerRequestInfo(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns the inner request that {@link innerRequestInfo} has added, or null for any other request. */
+/** Returns what {@link innerRequestInfo} has added, or null for a request from outside. */
 export function innerRequestOf(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
   // The cast is safe: only `innerRequestInfo` sets this member.

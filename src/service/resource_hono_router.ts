@@ -4,13 +4,13 @@ import type { H, RouterRoute } from "@hono/hono/types";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 
-/** A handler in the form in which Hono registers it. */
+/** A handler with its route, as Hono registers it. */
 export type RegisteredHandler = [handler: H, route: RouterRoute];
 
 /**
- * The router of the Hono app. The router looks up routes of resources in their table by the raw
- * path, and all other routes in Hono's own router. It creates the chain of a resource's route once:
- * the earlier middlewares, and the handler.
+ * The router of the Hono app. It looks up routes of resources in {@link RouteTable} by the raw
+ * path, and all other routes in Hono's own router. It composes a route's chain of middlewares and
+ * handler only once.
  */
 export class ResourceHonoRouter implements Router<RegisteredHandler> {
   readonly name = "ResourceHonoRouter";
@@ -21,13 +21,13 @@ export class ResourceHonoRouter implements Router<RegisteredHandler> {
   readonly #others = new TrieRouter<RegisteredHandler>();
   readonly #methods = new Set<string>();
 
-  /** `handlers` are registered for the routes of the table. */
+  /** `handlers` are the handlers that will be registered for the table's routes. */
   constructor(table: RouteTable, handlers: ReadonlyMap<H, RouteHandler>) {
     this.#table = table;
     this.#handlers = handlers;
   }
 
-  /** Adds a handler after the existing handlers. The app may add handlers at any time. */
+  /** Adds a handler after the existing ones. The app can add handlers at any time. */
   add(method: string, path: string, registered: RegisteredHandler): void {
     const [handler, honoRoute] = registered;
     const found = this.#handlers.get(handler);
@@ -42,11 +42,11 @@ export class ResourceHonoRouter implements Router<RegisteredHandler> {
     }
   }
 
-  /** Returns the handlers of a request in order. */
+  /** Returns the handlers for a request, in order. */
   match(method: string, path: string): Result<RegisteredHandler> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono looks up the method in a plain object, in which the name `constructor` always exists.
+    // Hono would look up a method in a plain object, where e.g. `constructor` exists.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }

@@ -5,7 +5,7 @@ import type { Observer } from "../runtime/observation.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { minStreamedLength, textStream } from "../protocol/text_stream.ts";
 
-/** The security headers of every response, or `false` if a proxy adds the headers. */
+/** The security headers of every response; `false` if a proxy adds them. */
 export type SecurityHeaders = boolean | {
   /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`. `true`: two years. */
   readonly hsts?: boolean | string | undefined;
@@ -20,18 +20,17 @@ export const securityHeadersOptionDescription = either(
   ),
 ).default(true);
 
-/** The responder, which creates every response of an app. No other module calls `new Response`. */
+/** Creates every response of an app. No other module calls `new Response`. */
 export interface Responder {
-  /** Returns the response of a reply, without the body for HEAD. */
+  /** Converts a reply to a response, without the body for HEAD. */
   respond(reply: Reply, method: string): Response;
-  /** Completes and sanitizes a response of a middleware or of the deployer's router. */
+  /** Sanitizes a response of a middleware or another router, and adds missing headers. */
   adopt(response: Response): Response;
 }
 
 /**
- * Creates the responder. The responder encodes characters of headers outside of printable ASCII. In
- * Deno, a control byte would end the process in spite of every `catch`. Header values may come from
- * rows or paths.
+ * Creates a responder. It encodes characters outside of printable ASCII in headers, which may come
+ * from rows or paths: in Deno, a control byte would end the process in spite of every `catch`.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -54,12 +53,12 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         });
       }
       if (reply.body instanceof ReadableStream) {
-        // The body of this response is never read, so its resources must be released.
+        // The body for HEAD is never read, so its resources are released.
         void reply.body.cancel();
-        // An empty stream has unknown length. For a null body, a listener would send a length of 0.
+        // A stream has no known length. For a null body, a listener would send a length of 0.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // A HEAD response has the length of the GET response (RFC 9110, 8.6). Listeners omit it.
+      // A HEAD response has the length of GET's (RFC 9110, 8.6). For null, listeners send none.
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
@@ -69,7 +68,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         .filter(([name]) => !response.headers.has(name));
       const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
       if (missing.length === 0 && unsafe.length === 0) return response;
-      // The headers of a response from `fetch()` or `Response.redirect()` are immutable.
+      // Responses of `fetch()` or `Response.redirect()` have immutable headers.
       const headers = new Headers(response.headers);
       for (const [name, value] of missing) headers.set(name, value);
       for (const [name, value] of unsafe) {
@@ -81,7 +80,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   };
 }
 
-/** Returns the body to send. A long string becomes a stream, and its length becomes a header. */
+/** Returns the body as it is sent. A long string is sent as a stream with a length header. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
   if (typeof body !== "string" || body.length < minStreamedLength) return body;
   headers["content-length"] = String(Buffer.byteLength(body));
@@ -89,9 +88,9 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 }
 
 /**
- * A response whose headers were checked at creation. Middlewares may change headers afterwards, but
- * checking every response again would cost a third of the throughput of small responses. Therefore
- * only responses whose `headers` were accessed are checked again.
+ * A response whose headers were checked when it was created. A middleware can change headers
+ * afterwards, but checking all responses again would cost a third of the throughput of small ones.
+ * Therefore only a response whose `headers` were accessed is checked again.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -103,8 +102,8 @@ class CheckedResponse extends Response {
 }
 
 /**
- * Returns the headers that this status requires. A 401 says how to authenticate (RFC 9110, 15.5.2).
- * A temporary refusal says when to retry.
+ * Returns the headers that a status requires: how to authenticate (401; RFC 9110, 15.5.2), or when
+ * to retry (temporary refusals).
  */
 function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
@@ -116,7 +115,7 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** Returns an empty body of unknown length, as for HEAD requests. */
+/** Returns an empty body without a length, as HEAD responses need it. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

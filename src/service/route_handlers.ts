@@ -26,7 +26,7 @@ export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly answer: AnswerRequest;
-  /** Counts a request that authentication refuses. See `countRejectedRequest`. */
+  /** Counts a request that authentication has refused. See `countRejectedRequest`. */
   readonly countRefused: (
     route: ResourceRoute,
     received: ReceivedRequest,
@@ -34,19 +34,18 @@ export interface RouteHandlersOptions {
   readonly responder: Responder;
   /** Converts the value that a middleware has set as `user` to a user. */
   readonly parseUser: (value: unknown) => User | null;
-  /** The path at which a proxy or a parent app has mounted this app. Requests lack this path. */
+  /** The mount path that a proxy or a parent app has removed from the requests' paths. */
   readonly mountedAt: string;
 }
 
-/** A request for which no middleware has run. */
+/** A request that no middleware has handled. */
 export interface DirectRequest extends ReceivedRequest {
   readonly caller: DirectCaller;
 }
 
 /**
- * The handlers of an app's routes. Each handler uses the raw path of the request instead of the
- * path that Hono matched. A parent app matches decoded paths, in which a key can look like a
- * reserved segment.
+ * The handlers of an app's routes. They use the raw path of a request, not the path that Hono
+ * matched: a parent app matches decoded paths, in which a key can look like a reserved segment.
  */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
@@ -58,8 +57,8 @@ export class RouteHandlers {
   }
 
   /**
-   * Returns the handler of a route, in this app or in a parent app. The handler has rest
-   * parameters, because Hono lists a handler with two parameters as a middleware.
+   * Returns a handler that finds its route by the path, also if a parent app has matched it. It has
+   * rest parameters, because Hono lists a handler with two parameters as a middleware.
    */
   named(name: string): H {
     const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
@@ -67,19 +66,19 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app. Responds to unknown paths and unsupported methods. */
+  /** The last handler of the app. Handles unknown paths and unsupported methods. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
-  /** Returns the handler of a resource's route for requests that this app has matched. */
+  /** Returns the handler for a resource's route, if this app has matched the route. */
   matched(route: ResourceRoute): H {
     return (context: Context<AppEnv>) =>
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
   /**
-   * Handles a request to a resource's route without a Hono context, if no middleware needs a
-   * context. Identifies the user first.
+   * Identifies the user and handles a request to a resource's route, without creating a Hono
+   * context. Only for apps whose middlewares need no context.
    */
   direct(
     route: ResourceRoute,
@@ -102,12 +101,12 @@ export class RouteHandlers {
     return this.#answerAs(user, route, received);
   }
 
-  /** Returns the path at which the app is mounted, as its client sees the path. */
+  /** Returns the mount path of the app, as the client sees it. */
   prefixOf(context: Context<AppEnv>): string {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }
 
-  /** Counts a request that authentication refuses. Throws a 429 above its route's limit. */
+  /** Counts a request that authentication has refused. Throws a 429 above the route's limit. */
   async countRefusal(context: Context<AppEnv>): Promise<void> {
     const { table, countRefused } = this.#options;
     const { method, raw: request } = context.req;
@@ -120,7 +119,7 @@ export class RouteHandlers {
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
   }
 
-  /** Counts a refused credential and rejects with the refusal, or with a 429. */
+  /** Counts a refused credential. Rejects with the refusal, or with a 429 above the limit. */
   async #countRefused(
     error: unknown,
     route: ResourceRoute,
@@ -147,11 +146,11 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
-    // Hono keeps a header that a parent's middleware has set only if the response exists.
+    // Hono keeps headers of a parent's middleware only if `res` exists; reading it creates it.
     void context.res;
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
-    // A parent app has not checked the host, and the matched path may depend on the host.
+    // A parent app has not checked the host, on which the matched path can depend.
     if (!this.#hasPlainHost(raw)) throw invalidHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
@@ -160,7 +159,7 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    // The deployer, or a parent app, has added routes after the routes of this app.
+    // Routes after this one belong to the deployer or a parent app.
     const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
     for (const page of pages) {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
@@ -194,17 +193,17 @@ export class RouteHandlers {
     return responder.respond(prefix === "" ? reply : prefixedReply(reply, prefix), method);
   }
 
-  /** Returns the raw path prefix under which a parent app has mounted this app. */
+  /** Returns the raw path at which a parent app has mounted this app. */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
     const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
-    // An app may be mounted twice. The last handler of this mount follows the running handler.
+    // If an app is mounted twice, the running handler and those after it belong to this mount.
     const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;
     const { path } = parseRequestTarget(context.req.raw.url);
-    // A parent app may ignore a trailing slash.
+    // A parent app can ignore a final slash of the path.
     const ignored = path.endsWith("/") && !matched.endsWith("/") ? 1 : 0;
     const prefix = basePath(context, own).replace(/\/$/, "");
     const following = partsOf(matched) - partsOf(prefix) + ignored;

@@ -11,40 +11,40 @@ import type { User } from "../auth/user.ts";
 import { pageSecurityPolicy } from "./html_page.ts";
 import { problemIndexPage, problemPage } from "./problem_page.ts";
 
-/** A page of the service that belongs to no resource. */
+/** A page of the service itself, independent of resources. */
 export interface ServicePage {
   /** The path in the syntax of Hono routes. */
   readonly path: string;
   /** True if the page needs no authentication. */
   readonly isOpen: boolean;
-  /** True if a refused credential makes the caller anonymous instead of failing the request. */
+  /** True if a caller with a refused credential is anonymous here, instead of receiving a 401. */
   readonly toleratesStrangers?: true;
-  /** The description in the service's OpenAPI document. */
+  /** The page's description in the OpenAPI document. */
   readonly description: RouteDescription;
-  /** True if a deployer's route at this path has precedence over the page. */
+  /** True if a route of the deployer at this path takes precedence over the page. */
   readonly yields?: true;
   /**
-   * Returns the GET handler for a raw path, or null if another page has this path. `prefix` is the
-   * path at which the whole app is mounted.
+   * Returns the handler of GET requests for a raw path, or null if the path is not of this page.
+   * `prefix` is the mount path of the app.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
 
 export interface PageRequest {
   readonly raw: Request;
-  /** Returns the user, or null if the user is unknown. */
+  /** Returns the user, or null for an anonymous caller. */
   user(): User | null;
-  /** Returns the address of the connected peer, or null if the address is unknown. */
+  /** Returns the IP address of the connection's other end; null if unknown. */
   address(): string | null;
 }
 
-/** The components whose state the service's pages report. */
+/** The parts of the service whose state its pages report. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
   /** The key-value store, or null if none is configured. */
   readonly store: KeyValue | null;
-  /** True if requests succeed while the store fails. */
+  /** True if requests still succeed when the store fails. */
   readonly isStoreDispensable: boolean;
   /** Checks that the search index responds. Null for a service without search. */
   readonly search: (() => Promise<void>) | null;
@@ -58,7 +58,7 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
   return options.health ? [...healthPages(options), ...problems] : problems;
 }
 
-/** Creates the pages at the URLs of problem types. */
+/** Creates the pages about problem types, to which the member `type` of problems leads. */
 export function createProblemPages(): readonly ServicePage[] {
   return [
     {
@@ -91,7 +91,7 @@ export function createProblemPages(): readonly ServicePage[] {
   ];
 }
 
-/** Throws a plain Error if a page's path belongs to a resource or to a row of a resource. */
+/** Throws a plain Error if a resource or its rows have the same path as a page. */
 export function requireFreePagePaths(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));
@@ -109,7 +109,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
-  // The search index is dispensable, because all other requests work without it.
+  // All requests except searches work without the search index.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage(
@@ -125,7 +125,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
   ];
 }
 
-/** Returns the description of a page. Only an open page never responds with a 401. */
+/** Returns a page's description. Every page that is not open can respond with a 401. */
 export function describePage(
   { isOpen = false, ...facts }: Pick<RouteDescription, "id" | "summary" | "answers"> & {
     readonly isOpen?: boolean;

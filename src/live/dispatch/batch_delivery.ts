@@ -24,7 +24,7 @@ export interface BatchDeliveryOptions {
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
-  /** The renderers by {@link rendererKey}. Groups with equal keys have the same event texts. */
+  /** The renderers by {@link rendererKey}. Groups with equal keys share the rendered events. */
   readonly #renderers = new Map<string, EventRenderer>();
   /** The log position after the batch as a string; null if the batch ends within a step. */
   #position: string | null = null;

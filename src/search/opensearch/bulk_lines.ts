@@ -2,12 +2,12 @@ import { formatKey } from "../../plan/key.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { BulkTarget } from "./open_search_answers.ts";
 
-/** The lines of a bulk request that write or remove one document. */
+/** The lines in a bulk request that write or remove one document. */
 export interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
 }
 
-/** Returns a change as lines of a bulk request. Without strings, the lines remove the document. */
+/** Returns a change of a document as lines of a bulk request: a removal if it has no strings. */
 export function bulkLines(
   { key, version }: IndexChange,
   document: Record<string, string> | null,

@@ -3,7 +3,7 @@ import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 type Clause = Record<string, unknown>;
 
-/** Returns the field name for a column position, because OpenSearch rejects some column names. */
+/** Returns a field name from a column's position: OpenSearch rejects some column names. */
 export function fieldName(position: number): string {
   return `f${position}`;
 }
@@ -11,16 +11,16 @@ export function fieldName(position: number): string {
 export const wordsFieldMapping: Clause = {
   type: "text",
   analyzer: "whitespace",
-  // Frequencies of words in all documents must not affect the order of a user's documents.
+  // Frequent words of other users' documents must not influence the ranking.
   similarity: "boolean",
   norms: false,
-  // Prefixes of up to 19 letters are indexed. For longer ones, all words with the prefix are read.
+  // Prefixes of up to 19 characters are indexed. For a longer prefix, all its words are read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
 /**
- * Returns a search as a query of OpenSearch: every term in any of the fields, and the last word as
- * a prefix. No part of the query is parsed, so no word is an operator.
+ * Converts a search to an OpenSearch query. A document must contain every term in any field, the
+ * last word as a prefix. The query string is not parsed, so no word is an operator.
  */
 export function fieldQuery({ terms }: SearchQuery, fields: readonly SearchField[]): Clause {
   const must = terms.map((term, index) => {
@@ -40,7 +40,7 @@ function phraseClauses({ words }: SearchTerm, field: string, boost: number): rea
     : [{ match_phrase: { [field]: value } }];
 }
 
-/** Returns the clauses for a prefix, which has the same score in all documents. */
+/** Returns the clauses for a prefix. Their score is the same in every document. */
 function prefixClauses(term: SearchTerm, field: string, boost: number): readonly Clause[] {
   const { words } = term;
   if (words.length > 1) {
@@ -53,6 +53,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** A prefix may match any number of words. With a limit, other users' words would affect hits. */
+/** A limit would depend on other users' words, and so would the results: there is none. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

@@ -7,9 +7,9 @@ import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_sea
 export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_search_options.ts";
 
 /**
- * A search adapter over a server of OpenSearch, for several processes and large amounts of text.
- * The first request loads the library. Rows are indexed after their commit, so a failure of the
- * server costs only their index entries.
+ * A search adapter for OpenSearch, for several processes and large amounts of text. The first
+ * request loads the library. Rows are indexed after their commit, so a failure of the server never
+ * fails a write.
  *
  * @example
  * ```ts ignore

@@ -1,4 +1,4 @@
-/** The sort values of a page's last hit, after which the next page begins. */
+/** The sort values of a page's last hit. The next page begins after them. */
 export type SortValues = readonly unknown[];
 
 export interface Hit {
@@ -7,30 +7,30 @@ export interface Hit {
 }
 
 export interface IndexMetadata {
-  /** Name of the index itself, not of an alias that refers to it. */
+  /** The name of the index itself, not of an alias for it. */
   readonly name: string;
-  /** The server's id of the index. If the index is created again, it has a different id. */
+  /** The server's id of the index. An index that is created again has another id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Metadata, or null if another program created the index. `filled`: uuid of the filled index. */
+  /** Metadata; null if another program created the index. `filled`: uuid of the filled index. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }
 
-/** The index and document that one line of a bulk request changes. */
+/** The index and the document that a line of a bulk request changes. */
 export interface BulkTarget {
   readonly operation: "index" | "delete";
   readonly id: string;
 }
 
 export interface BulkOutcome {
-  /** Reasons why documents were possibly not written. */
+  /** Why some documents may not have been written. */
   readonly failures: readonly string[];
-  /** True if the request's index is missing, or was replaced by a different one. */
+  /** True if the index of the request is missing, or is not the prepared one. */
   readonly isLost: boolean;
 }
 
-/** Reads the hits of a search response. Throws a plain Error unless the response has all hits. */
+/** Reads the hits in a search response. Throws a plain Error for an incomplete result. */
 export function readHits(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -42,18 +42,18 @@ export function readHits(body: unknown): readonly Hit[] {
   });
 }
 
-/** Returns true if a response confirms that at least one shard succeeded and no shard failed. */
+/** Returns true if at least one shard (part of the index) succeeded and none failed. */
 export function isFromAllShards(body: unknown): boolean {
   const { total, successful, failed } = Object(member(body, "_shards"));
   return typeof total === "number" && total > 0 && failed === 0 && successful > 0;
 }
 
-/** Returns true if the server itself reports that there is no such index. */
+/** Returns true if the server says that the index does not exist, as opposed to a proxy's 404. */
 export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads metadata of indexes from a response. Throws a plain Error for an unexpected response. */
+/** Reads indexes' metadata from a response. Throws a plain Error for another kind of response. */
 export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {
@@ -71,14 +71,14 @@ export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
   });
 }
 
-/** Reads the uuid in the settings of an index. Throws a plain Error if there is none. */
+/** Returns the uuid of an index from its settings. Throws a plain Error without one. */
 export function readIndexUuid(facts: unknown): string {
   const uuid = member(member(member(facts, "settings"), "index"), "uuid");
   if (typeof uuid !== "string") throw strange;
   return uuid;
 }
 
-/** Throws a plain Error unless the server confirms that it has executed the request. */
+/** Throws a plain Error unless the server says that it has executed the request. */
 export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
@@ -88,9 +88,9 @@ export function isOpenSearchServer(body: unknown): boolean {
 }
 
 /**
- * Reads the result of each document of a bulk request to `index`. Only documents that the response
- * confirms individually count as written. A change does not fail if the index has a newer version,
- * or if the document to delete is missing.
+ * Returns the results of a bulk request to `index`. A document counts as written only if the
+ * response confirms it individually. It is no failure if the index has a newer version of the
+ * document, or if a document to remove is missing.
  */
 export function readBulkOutcome(
   body: unknown,
@@ -106,7 +106,7 @@ export function readBulkOutcome(
     const status = member(result, "status");
     if (status === 404 && error === "index_not_found_exception") isLost = true;
     else if (typeof member(result, "_index") === "string" && member(result, "_index") !== index) {
-      // The response names another index than the prepared one, so that index was lost.
+      // The response names another index than the prepared one, which therefore no longer exists.
       isLost = true;
     } else if (member(result, "_id") === id && isDone(result, operation)) return [];
     return [`${status} ${error}`];

@@ -1,6 +1,6 @@
 import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
 
-/** The URLs of the servers, and the settings for connecting to them. */
+/** The servers' URLs, and how to connect to them. */
 export interface ClientOptions {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | undefined;
@@ -12,30 +12,30 @@ export interface ClientOptions {
 
 export interface OpenSearchRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
-  /** Percent-encoded path of the request. */
+  /** The percent-encoded path of the request. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Record<string, unknown>;
-  /** The lines of a bulk request, which has no other body. */
+  /** The lines of a bulk request, in place of another body. */
   readonly lines?: readonly Record<string, unknown>[];
   readonly signal?: AbortSignal;
-  /** Overrides the client's timeout, in milliseconds. */
+  /** Replaces the client's timeout, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
-/** A response of a server. A 404 does not throw. */
+/** A server's response. A status of 404 does not throw. */
 export interface OpenSearchAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** The client, which sends requests to the servers of one cluster. */
+/** Sends requests to the servers of one cluster. */
 export interface OpenSearchClient {
   request(request: OpenSearchRequest): Promise<OpenSearchAnswer>;
   close(): Promise<void>;
 }
 
-/** Creates the client of a cluster. The first request loads the library. */
+/** Creates the client of a cluster. Its first request loads the library. */
 export function createOpenSearchClient(options: ClientOptions): OpenSearchClient {
   let loading: Promise<Client> | null = null;
   const connected = () => loading ??= connect(options);
@@ -59,7 +59,7 @@ export function createOpenSearchClient(options: ClientOptions): OpenSearchClient
       }
     },
     async close() {
-      // If the client could not be created, there is nothing to close.
+      // If the client could not be created, nothing needs to be closed.
       const client = await loading?.catch(() => null);
       await client?.close();
     },
@@ -75,7 +75,7 @@ async function connect({ nodes, auth, ssl, timeoutMs }: ClientOptions): Promise<
   return new Client({
     nodes: [...nodes],
     requestTimeout: timeoutMs,
-    // Retries at another node, if there are several. The caller itself retries a write.
+    // Retries on the other nodes, if there are any. A write is retried only by its caller.
     maxRetries: nodes.length - 1,
     ...(auth === undefined ? {} : { auth }),
     ...(tls === undefined ? {} : { ssl: tls }),

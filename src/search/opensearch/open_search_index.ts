@@ -34,7 +34,7 @@ export interface OpenSearchIndexDependencies {
   readonly observe: Observer;
 }
 
-/** An index of OpenSearch. It stores the keys and words of documents, but not their strings. */
+/** A search index in OpenSearch. It stores the keys and words of documents, not their strings. */
 export class OpenSearchIndex implements IndexBackend {
   readonly local = null;
   readonly matchWords = wordsAsWritten;
@@ -43,18 +43,18 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #random: Random;
   readonly #observe: Observer;
   readonly #name: string;
-  /** The index to which the alias refers, or null until it is known. */
+  /** The prepared index, to which the alias refers; null before it is prepared. */
   #current: Pick<IndexMetadata, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
-  /** Throws a plain Error if OpenSearch does not allow the name for an index. */
+  /** Throws a plain Error if OpenSearch does not allow the index's name. */
   constructor(index: IndexDescription, parts: OpenSearchIndexDependencies) {
     const { prefix, client, random, observe } = parts;
     this.#index = index;
     this.#client = client;
     this.#random = random;
     this.#observe = observe;
-    // OpenSearch allows only lower case in names of indexes.
+    // OpenSearch allows only lower case in the names of indexes.
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
       throw new Error(
@@ -65,9 +65,9 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. Writes use an alias, because a write through an alias never creates
-   * an index. Searches use the name of the index itself. If an index is created again or restored
-   * from a snapshot, its uuid differs from that of the filled index.
+   * Creates or finds the index. Writes use an alias, because a write to a missing alias fails,
+   * whereas a write to a missing index would create one. Searches use the name of the index itself.
+   * The `uuid` shows if an index was created again or restored since it was filled.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -75,7 +75,7 @@ export class OpenSearchIndex implements IndexBackend {
       if (known === undefined) {
         await this.#create();
       } else if (others.length > 0 || known.name === this.#name || !this.#isCurrent(known)) {
-        // Old indexes are removed, because they may contain words of columns that are hidden now.
+        // Removes indexes of another format: they can contain words of columns that are hidden now.
         for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
       } else {
         this.#current = known;
@@ -92,7 +92,7 @@ export class OpenSearchIndex implements IndexBackend {
     const [known, ...others] = await this.#found();
     if (this.#current === null) return;
     if (known?.name !== this.#current.name || others.length > 0) throw this.#lost();
-    // A closed index and an index without shards still exist, so this reads a key as a test.
+    // A closed index, or one without shards, exists but cannot be read, so this reads a key.
     await this.keys(null, 1);
   }
 
@@ -207,7 +207,7 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = readHits(body);
-    // Checks after the search that the hits came from the index that was filled.
+    // Checks, after the search, that the hits come from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -216,7 +216,7 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
-  /** Rejects if the index was created again under the same name since it was prepared. */
+  /** Rejects if another index has had the same name since this one was prepared. */
   async #requireSame(signal?: AbortSignal): Promise<void> {
     const { name, uuid } = this.#currentIndex();
     const { status, body } = await this.#ask(name, {
@@ -226,7 +226,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404 || readIndexUuid(member(body, name)) !== uuid) throw this.#lost();
   }
 
-  /** Removes earlier indexes of this service whose alias was lost, if OpenSearch permits it. */
+  /** Removes earlier indexes of this service without an alias, if OpenSearch permits it. */
   async #removeOld(): Promise<void> {
     try {
       const { body } = await this.#ask(`${this.#name}~*`, {
@@ -240,7 +240,7 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
-  /** Returns the indexes to which the name refers. Rejects if another program has created one. */
+  /** Returns the indexes with this name or alias. Rejects if another program has created one. */
   async #found(): Promise<readonly IndexMetadata[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
@@ -253,7 +253,7 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /** Returns true for an index of this service. In old versions, the server created the index. */
+  /** Returns true for an index of this service. In old versions, it had no `meta`. */
   #isOwn({ meta, fields }: IndexMetadata): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
@@ -283,7 +283,7 @@ export class OpenSearchIndex implements IndexBackend {
     const { status, body } = await this.#ask(index, {
       ...{ method: "DELETE", path: "", timeoutMs: slowMs },
     });
-    // A 404 is no error, because another process may have removed the index.
+    // A 404 is no error: another process may have removed the index before.
     if (status !== 404) requireAcknowledged(body);
   }
 
@@ -308,19 +308,19 @@ interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The field with a document's own id, because the server cannot sort by ids. */
+/** The field that contains a document's id, because OpenSearch cannot sort by ids themselves. */
 const keyField = "key";
 
-/** The version of the index format. An index of another version is created again. */
+/** The version of the format. An index of another format version is replaced. */
 const shapeVersion = 3;
 
-/** The interval after which searches see a write. A write waits about as long. */
+/** How long OpenSearch takes to make a write visible to searches. The write waits for this. */
 const refreshInterval = "200ms";
 
-/** The timeout of work outside of requests, in milliseconds. */
+/** Timeout of requests in the background, in milliseconds. */
 const slowMs = 60_000;
 
-/** The maximum number of hits in one response, which is the server's own limit. */
+/** Maximum number of hits in one response: OpenSearch's own limit. */
 const pageSize = 10_000;
 
 const maxBulkDocuments = 500;

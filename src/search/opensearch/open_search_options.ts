@@ -3,19 +3,19 @@ import { flag, testedValue, textLike, timerMs } from "../../options/option_kinds
 
 /** The options of `openSearch`. */
 export interface OpenSearchOptions {
-  /** The URL of a node, or the URLs of several nodes, which are used in turn. */
+  /** The URL of a node (server), or of several nodes, which take turns. */
   readonly node: string | readonly string[];
   /** The user name and password for the nodes. */
   readonly auth?: OpenSearchAuth | undefined;
-  /** The settings for checking the certificates of `https://` nodes. */
+  /** How the certificates of `https://` nodes are checked. */
   readonly ssl?: OpenSearchTls | undefined;
   /** The prefix of the names of the indexes. Default: `service_`. */
   readonly indexPrefix?: string | undefined;
-  /** The maximum wait of a search or a write, in milliseconds. Default: 2,000. */
+  /** How long a search or a write waits for OpenSearch, in milliseconds. Default: 2,000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The user and password for the nodes of `openSearch`. */
+/** The credentials for the nodes of `openSearch`. */
 export interface OpenSearchAuth {
   /** Name of the user. */
   readonly username: string;
@@ -23,9 +23,9 @@ export interface OpenSearchAuth {
   readonly password: string;
 }
 
-/** How `openSearch` checks certificates. */
+/** How `openSearch` checks the certificates of nodes. */
 export interface OpenSearchTls {
-  /** The certificate of a trusted certificate authority, in PEM format. */
+  /** The certificate of a certificate authority to trust, in PEM format. */
   readonly ca?: string | undefined;
   /** False accepts any certificate. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;

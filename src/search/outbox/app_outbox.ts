@@ -9,19 +9,19 @@ import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
 export interface OutboxContext {
-  /** The configured key-value store. A store in memory would lose entries when the process ends. */
+  /** The key-value store of the configuration. In-memory stores would lose entries at the end. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;
 }
 
-/** Opens the outbox of an app, or returns null without a key-value store. */
+/** Opens the search outbox of an app; returns null without a configured key-value store. */
 export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
   const { configured } = store;
   return configured === null ? null : new AppOutbox(configured, resolved.searchOutbox, runtime);
 }
 
-/** The search outbox of an app for the indexes that request it, with its drainers. */
+/** The search outbox of an app, the indexes that use it, and the timer that empties it. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
   readonly #options: ResolvedSearchOutboxOptions;
@@ -41,8 +41,8 @@ export class AppOutbox {
   }
 
   /**
-   * Adds an index, and returns the indexer that records the writes of its rows before their commit.
-   * Throws a plain Error if an index of another database has the same name.
+   * Adds an index. Returns the indexer, which records writes of rows in the outbox before they
+   * commit. Throws a plain Error if an index of another database has the same name.
    */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
@@ -63,7 +63,7 @@ export class AppOutbox {
     this.#timer = new OutboxTimer({ ...this.#parts, outbox: this.#outbox, sweep, intervalMs });
   }
 
-  /** Drains the outbox once, unless another process is draining it. Never rejects. */
+  /** Indexes due entries once, unless another process is doing so. Never rejects. */
   async tick(): Promise<void> {
     await this.#timer?.tick();
   }

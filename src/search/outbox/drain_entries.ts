@@ -17,13 +17,13 @@ import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_ent
 
 export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
-  /** Receives the entries that failed too often and are dead now. */
+  /** Called for entries that have failed too often and are no longer retried (dead entries). */
   readonly report: ReportFailure;
-  /** True if the index has the option `autoIndex`, so that sweeps index its rows. */
+  /** True if the index has the option `autoIndex`: sweeps then index all its rows again. */
   readonly isSwept: boolean;
 }
 
-/** The records and the indexes of a search outbox, which all of its parts share. */
+/** The parts that all objects of a search outbox share. */
 export interface OutboxParts {
   readonly records: OutboxStore;
   /** The indexes, by name. */
@@ -32,24 +32,24 @@ export interface OutboxParts {
 }
 
 export interface DrainLimits extends RetrySchedule {
-  /** Maximum number of entries that one drain takes. */
+  /** Maximum number of entries in one run. */
   readonly batchSize: number;
 }
 
-/** The results of the entries that one drain has taken. */
+/** The results of one run of the outbox. */
 export interface DrainResult {
-  /** The number of entries whose documents equal their rows. */
+  /** Number of entries after which the index contains the current rows. */
   readonly done: number;
-  /** The number of failed entries. They are retried unless they are dead now. */
+  /** Number of failed entries. Those that are not dead now will be retried. */
   readonly failed: number;
-  /** The number of entries that are dead now, after too many failures. */
+  /** Number of entries that have now failed too often, and are dead. */
   readonly dead: number;
 }
 
 /**
- * Takes entries that are due, reads their rows, writes the rows to their indexes and removes the
- * entries. Rejects if the key-value store does not respond. The taken entries are due again when
- * their lease has ended.
+ * Processes the entries that are due: reads their rows, writes them to their indexes and removes
+ * the entries. Rejects if the key-value store does not respond. Entries that are not finished then
+ * are due again at the end of their lease.
  */
 export async function drainEntries(
   parts: OutboxParts,
@@ -59,8 +59,8 @@ export async function drainEntries(
   const owner = bytesToHex(runtime.random.bytes(16));
   const taken = await takeDue(owner, parts, limits);
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
-  // The versions are drawn after the leases, and before the rows are read. If two drainers write
-  // one entry because a lease ended, the later version thus belongs to the later read.
+  // The versions are created after the leases begin, and before the rows are read. If two processes
+  // write one entry because a lease has ended, the greater version belongs to the later read.
   const first = await reserveVersions(taken.length, parts);
   const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
   const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
@@ -88,18 +88,18 @@ export async function drainEntries(
   };
 }
 
-/** How long a drainer may work on entries before another drainer takes them, in milliseconds. */
+/** How long one process can work on entries before another one takes them, in milliseconds. */
 const leaseMs = 120_000;
 
-/** From this attempt on, a document is written alone, because it may cause the failures. */
+/** From this attempt on, a document has its own request, because it may cause the failures. */
 const soloAttempts = 5;
 
-/** The maximum number of concurrent requests that write one document each. */
+/** Maximum number of concurrent requests with only one document each. */
 const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** The reason why the document was not written, or null if it was written. */
+  /** Why the document was not written; null if it was. */
   readonly fault: OutboxFault | null;
 }
 
@@ -122,7 +122,7 @@ function endWork(entry: OutboxEntry, { owner, fault, now, schedule }: WorkEnd): 
   }
 }
 
-/** Reserves versions for index writes, greater than all versions of this process. */
+/** Reserves versions for index writes that are greater than all earlier ones of this process. */
 async function reserveVersions(
   count: number,
   { records, indexes }: OutboxParts,

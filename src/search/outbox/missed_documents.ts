@@ -1,11 +1,11 @@
 import type { DocumentName } from "./outbox_entry.ts";
 
-/** The documents that were written while the store failed, in memory until it responds again. */
+/** The documents whose rows were written while the store was down, until it responds again. */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;
 
-  /** Returns true if the store did not respond recently. Writes then do not wait for it. */
+  /** Returns true if the store has recently not responded: a write should then not wait for it. */
   isStoreDown(nowMs: number): boolean {
     return nowMs < this.#downUntil;
   }
@@ -19,7 +19,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Above {@link maxMissed}, drops the oldest, which a sweep indexes later. */
+  /** Adds documents. Above {@link maxMissed}, forgets the oldest ones until the next sweep. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -36,7 +36,7 @@ export class MissedDocuments {
   }
 }
 
-/** The pause after a failed call of the store, in ms, because waiting transactions hold locks. */
+/** How long no write waits for the store after a failure, in ms: its transaction holds locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

@@ -2,60 +2,60 @@
 export interface DocumentName {
   /** The name of the index. */
   readonly index: string;
-  /** The id of the document, as in the last part of a row's URL. */
+  /** The id of the document: the row's key as in its URL. */
   readonly docId: string;
 }
 
 /**
- * The entry of the search outbox for one document. A drainer that takes the entry writes the
- * current row to the index. The entry contains only ids.
+ * The outbox entry of one document: its current row must be written to the index. A process that
+ * works on the entry has its lease. The entry contains ids and no other values of the row.
  */
 export interface OutboxEntry extends DocumentName {
-  /** Number of changes to the entry, except for changes by a drainer. */
+  /** Number of changes of the entry, except those by a process that has its lease. */
   readonly revision: number;
-  /** Unconfirmed writes of the row: recorded before their commit, and maybe still in progress. */
+  /** Writes of the row that were recorded before their commit, which may not have happened yet. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added, or null if no write is known to be committed. */
+  /** The revision that last added work; null while no write is known to be committed. */
   readonly readyRevision: number | null;
-  /** The time since which the index may differ from the row, in milliseconds since 1970. */
+  /** Since when the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
   /** The number of failed attempts. */
   readonly attempts: number;
-  /** Time before which no drainer takes the entry, in milliseconds since 1970. */
+  /** Time before which no process takes the entry, in milliseconds since 1970. */
   readonly notBefore: number;
-  /** The reason of the last failure, or null if no attempt has failed. */
+  /** Why the last attempt failed; null if none has failed. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
-  /** Time since which the entry is dead after too many failures, or null for a pending entry. */
+  /** When the entry became dead (failed too often), in milliseconds since 1970; null if pending. */
   readonly deadSince: number | null;
-  /** The change passed to {@link SearchOutbox.enqueue}, or null if drainers read the row. */
+  /** The operation of {@link SearchOutbox.enqueue}; null if the row determines the document. */
   readonly given: "document" | "delete" | null;
 }
 
-/** A write to a row that the outbox recorded before the commit of the write. */
+/** A write of a row, which the outbox records before the write commits. */
 export interface OutboxIntent {
   readonly id: string;
   readonly at: number;
 }
 
-/** The temporary right of one drainer to work on an entry. */
+/** The right of one process to work on an entry for some time. */
 export interface OutboxLease {
   readonly owner: string;
   readonly until: number;
-  /** The revision of the entry when it was taken. */
+  /** The revision of the entry when the lease began. */
   readonly revision: number;
 }
 
-/** The list with an entry (due or dead entries), and the time by which the list is sorted. */
+/** The list that contains an entry (due or dead entries), and the time that orders the list. */
 export interface OutboxQueuePosition {
   readonly kind: "due" | "dead";
   readonly at: number;
 }
 
-/** The age in milliseconds from which an unconfirmed write is treated as committed. */
+/** After this time, in milliseconds, a write without a result counts as committed. */
 export const intentTimeoutMs = 30_000;
 
-/** Records a write to the row before its commit. A dead entry becomes pending again. */
+/** Records a write of the row before its commit. A dead entry becomes pending again. */
 export function addIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -70,7 +70,7 @@ export function addIntent(
   };
 }
 
-/** Records that a write was committed, so that a drainer reads and indexes the row. */
+/** Records that a write was committed, so that the row will be indexed. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -84,13 +84,13 @@ export function confirmIntent(
   };
 }
 
-/** Removes a write that was rolled back. Returns null if the entry has no more work. */
+/** Removes a write that was rolled back. Returns null if the entry has no other work. */
 export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
 }
 
-/** Adds a change that was passed to {@link SearchOutbox.enqueue}. */
+/** Adds an operation of {@link SearchOutbox.enqueue}. */
 export function addEnqueuedChange(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -100,12 +100,12 @@ export function addEnqueuedChange(
   return { ...addWork(entry ?? emptyEntry(name, now), now), given };
 }
 
-/** Makes a dead entry pending again, as if it had never failed. */
+/** Makes a dead entry pending again, with no failures. */
 export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Returns the list that contains an entry, and the time that sorts the list. */
+/** Returns the list that contains an entry, and the time that orders the list. */
 export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
@@ -114,18 +114,18 @@ export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
-/** Takes the entry and its old unconfirmed writes for a drainer. Returns null if it is not due. */
+/** Begins a lease of the entry, including its old unconfirmed writes. Returns null if not due. */
 export function takeEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,
   now: number,
 ): OutboxEntry | null {
   const { kind, at } = queuePositionOf(entry);
-  // The store may execute a change twice, so this drainer may already have taken the entry.
+  // A store can execute a change twice, so this process may already have the lease.
   if (entry.lease?.owner === owner && now < at) return entry;
   if (kind === "dead" || at > now) return null;
   const intents = entry.intents.filter(({ at }) => at + intentTimeoutMs > now);
-  // The row may have been written after the call of `enqueue`.
+  // The row may have been written after `enqueue`, so the document of `enqueue` is outdated.
   const isWritten = intents.length < entry.intents.length;
   return {
     ...(isWritten ? { ...entry, attempts: 0, given: null } : entry),
@@ -136,8 +136,8 @@ export function takeEntry(
 }
 
 /**
- * Ends the work of a drainer that has updated the document. Work that was added in between remains.
- * Returns null if no work remains. An entry that another drainer has taken is not changed.
+ * Ends the lease after the document was written. Work that was added during the lease remains.
+ * Returns null if there is none. Changes nothing if another process has the lease by now.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
@@ -152,8 +152,8 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
 }
 
 /**
- * Ends the work of a drainer that failed. The entry waits longer after each attempt, and is dead
- * after the last attempt, unless another write is in progress.
+ * Ends the lease after a failure. The entry waits longer after each attempt, and is dead after the
+ * last attempt, unless another write of the row is in progress.
  */
 export function failEntry(
   entry: OutboxEntry,
@@ -179,7 +179,7 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/** Ends the work of a drainer that could not start. The attempt does not count as failed. */
+/** Ends the lease without an attempt, because the rows could not be read. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,
@@ -190,14 +190,14 @@ export function postponeEntry(
   return { ...entry, lease: null, failure: reason, notBefore };
 }
 
-/** Releases an entry that its drainer has not worked on. */
+/** Ends the lease of an entry on which no work was done. */
 export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }
 
-/** The delays of the retries of failed entries, and the maximum number of attempts. */
+/** When failed entries are retried, and how often. */
 export interface RetrySchedule {
-  /** Base of the delays, in milliseconds. The delay after the n-th attempt is the base × 2^n. */
+  /** Base of the delays in milliseconds: base × 2^n after the n-th attempt. */
   readonly backoffBaseMs: number;
   /** The number of attempts after which an entry is dead. */
   readonly maxAttempts: number;

@@ -14,13 +14,11 @@ import {
 } from "./outbox_entry.ts";
 
 export interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
-  /** Receives the documents that could not be recorded, because the store did not respond. */
+  /** Receives the documents that could not be recorded, because the store was down. */
   readonly missed: MissedDocuments;
 }
 
-/**
- * Creates the {@link Indexer} of an index, which records writes and their commits in the outbox.
- */
+/** Creates the {@link Indexer} of an index. It records writes and their commits in the outbox. */
 export function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): Indexer {
   const { random, clock } = parts.runtime;
   return {
@@ -29,7 +27,7 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerDependenc
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
       const announced = { index, names, intent };
-      // This transaction holds locks, so the write must not wait for a store that is down.
+      // The write's transaction holds locks, so it must not wait for a store that is down.
       if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
       return pendingIndexing(announced, parts);
@@ -64,7 +62,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded. An unnecessary entry only leads to another read of the row.
+      // The commit may have succeeded. If not, the row is only read once more than necessary.
       if (!isCertain) return await confirm();
       await changeAll(
         names,
@@ -75,7 +73,7 @@ function pendingIndexing(
   };
 }
 
-/** Handles a write that was not recorded before its commit, because the store did not respond. */
+/** Handles a write that could not be recorded before its commit, because the store was down. */
 function missedIndexing(
   { names }: AnnouncedWrite,
   { missed }: OutboxIndexerDependencies,
@@ -86,7 +84,7 @@ function missedIndexing(
   };
 }
 
-/** Changes the entries of all documents. Returns the first error, or null without errors. */
+/** Changes the entries of several documents. Returns the first error, or null without errors. */
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,
@@ -106,5 +104,5 @@ async function changeAll(
   }
 }
 
-/** How long a write waits for the store, before and again after its commit, in milliseconds. */
+/** How long a write waits for the store, once before and once after its commit, in milliseconds. */
 const storeMs = 1_000;

@@ -3,22 +3,22 @@ import { namePart } from "../../kv/key_encoding.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 export const outboxKeys = {
-  /** The entry of a document. Many processes change it. */
+  /** The entry of a document, which several processes can change at the same time. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
-  /** A record that orders due or dead entries by time. Its value is the document's name. */
+  /** A record in the list of due or dead entries. The key contains the time that orders it. */
   place: (name: DocumentName, { kind, at }: OutboxQueuePosition): KeyValueKey => [
     ...["search", "outbox", kind],
     at,
     ...partsOf(name),
   ],
   places: (kind: OutboxQueuePosition["kind"]): KeyValueKey => ["search", "outbox", kind],
-  /** A document passed to `enqueue`. Its record is separate, so that lists of entries are small. */
+  /** A document of `enqueue`, in its own record so that lists of entries remain small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
-  /** The last version that was reserved for a write to an index. */
+  /** The last version that was reserved for index writes. */
   version: ["search", "outbox", "version"],
   /** The time of the last sweep. */
   sweep: ["search", "outbox", "sweep"],
-  /** The lease of the drainer that a timer starts. */
+  /** The lease of the process whose timer works on entries. */
   drainer: ["search", "outbox", "drainer"],
 } as const;
 

@@ -10,27 +10,27 @@ import {
 } from "./outbox_entry.ts";
 import { outboxKeys } from "./outbox_keys.ts";
 
-/** Changes an entry. The function must be pure, because it may run again. Null means no entry. */
+/** Computes the new entry; null means no entry. Must be pure, because it can run several times. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
-/** A due or dead entry: its document, the time at which it is due or became dead, and its age. */
+/** An entry in the list of due or dead entries, and the time that orders the list. */
 export interface QueuedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** True if the entry has work for a drainer, and not only unconfirmed writes. */
+  /** True if the entry has work that is known to be committed. */
   readonly hasWork: boolean;
 }
 
 /**
- * The records of the search outbox in the key-value store. One commit writes an entry and its
- * record in the list of due or dead entries, so due entries are found without reading the others.
+ * Stores the search outbox in the key-value store. Each commit writes an entry together with its
+ * record in the list of due or dead entries, so that due entries are found without reading others.
  */
 export class OutboxStore {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
-  /** Writes entries together with their documents. Only a few documents fit into one commit. */
+  /** Writes entries with documents of `enqueue`. Only a few of these fit into one commit. */
   readonly #large: HotKeys;
 
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
@@ -51,7 +51,7 @@ export class OutboxStore {
     });
   }
 
-  /** Changes an entry, and stores the document for the entry, as UTF-8. */
+  /** Changes an entry, and stores its document (UTF-8). */
   async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
     await this.#large.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
@@ -65,19 +65,19 @@ export class OutboxStore {
     });
   }
 
-  /** Returns the stored document of an entry, as UTF-8, or null if it no longer exists. */
+  /** Returns the document of an entry as UTF-8, or null if it has none. */
   async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
     const { value } = await this.#store.get(outboxKeys.document(name));
     return value instanceof Uint8Array ? value : null;
   }
 
-  /** Returns the entries of some documents. The result has null for a document without an entry. */
+  /** Returns the entries of some documents, with null for a document without an entry. */
   async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
     const found = await this.#store.getMany(names.map(outboxKeys.entry));
     return found.map(({ value }) => asEntry(value));
   }
 
-  /** Returns the first due entries, or the first dead entries, ordered by time. */
+  /** Returns the first records in the list of due or dead entries. */
   async places(
     kind: OutboxQueuePosition["kind"],
     limit: number,
@@ -85,7 +85,7 @@ export class OutboxStore {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
-  /** Yields all due entries, or all dead entries, ordered by time. */
+  /** Yields all records in the list of due or dead entries, in order. */
   async *everyPlace(kind: OutboxQueuePosition["kind"]): AsyncGenerator<QueuedDocument> {
     for await (const entry of entriesBelow(this.#store, outboxKeys.places(kind))) {
       yield asPlaced(entry);
@@ -93,9 +93,8 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for writes to indexes, and returns the first. The first version is at least
-   * `atLeast`, and greater than all versions that were reserved before, even in a store that was
-   * replaced.
+   * Reserves versions for index writes, and returns the first. It is at least `atLeast`, for the
+   * case that the store was replaced, and greater than all reserved before.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -106,8 +105,8 @@ export class OutboxStore {
   }
 
   /**
-   * Returns true if a sweep is due, and records its start by this process. The first call also
-   * records a start, because a new index is filled anyway.
+   * Returns true if a sweep is due, and then records that it starts now. The first call only
+   * records a start, because a new index is filled without a sweep.
    */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
@@ -118,13 +117,13 @@ export class OutboxStore {
     });
   }
 
-  /** Makes the next sweep due in five minutes, because this one failed. */
+  /** Makes the next sweep due in five minutes, because this sweep has failed. */
   async repeatSweep(intervalMs: number): Promise<void> {
     const value = this.#runtime.clock.now() - intervalMs + sweepRetryMs;
     await this.#hot.update(outboxKeys.sweep, () => ({ result: undefined, record: { value } }));
   }
 
-  /** Takes or renews the lease of the timer's drainer. Returns false if another process has it. */
+  /** Begins or extends the lease of this process. Returns false if another process has it. */
   async takeDrainerLease(owner: string, leaseMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.drainer, (value) => {
       const now = this.#runtime.clock.now();
@@ -150,7 +149,7 @@ interface DrainerRecord {
   readonly until: number;
 }
 
-/** Returns the records that a change of an entry writes in addition to the entry. */
+/** Returns the changes to other records that belong to a change of an entry. */
 function relatedMutationsOf(
   name: DocumentName,
   before: OutboxEntry | null,
@@ -177,7 +176,7 @@ function placedOf(entry: OutboxEntry): Omit<QueuedDocument, "at"> {
 }
 
 function asPlaced({ key, value }: KeyValueEntry): QueuedDocument {
-  // The cast is safe: no other code writes below this prefix. The key's fourth part is the time.
+  // The cast is safe: only this code writes below the prefix. The key's fourth part is the time.
   return { ...(value as Omit<QueuedDocument, "at">), at: Number(key[3]) };
 }
 

@@ -1,9 +1,9 @@
 import type { OutboxParts } from "./drain_entries.ts";
 
 /**
- * Indexes all rows again periodically, and removes the documents of missing rows. A sweep also
- * indexes changes that have no outbox entry: writes that bypassed the service, and writes of a
- * terminated process while the store was down.
+ * Indexes all rows again at long intervals, and removes documents of missing rows. This repairs
+ * changes that have no outbox entry: writes that bypassed the service, and writes of a process that
+ * ended while the store was down.
  */
 export class OutboxSweep {
   readonly #parts: OutboxParts;
@@ -11,13 +11,13 @@ export class OutboxSweep {
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** `intervalMs` is the interval between sweeps, or false for no sweeps. */
+  /** `intervalMs` is the time between two sweeps; false for none. */
   constructor(parts: OutboxParts, intervalMs: number | false) {
     this.#parts = parts;
     this.#intervalMs = intervalMs;
   }
 
-  /** Starts a sweep if it is due, in only one process. Rejects if the store does not respond. */
+  /** Starts a sweep in this process if one is due. Rejects if the store does not respond. */
   async beginIfDue(): Promise<void> {
     const intervalMs = this.#intervalMs;
     if (intervalMs === false || this.#running !== null || this.#stopped.signal.aborted) return;
@@ -42,7 +42,7 @@ export class OutboxSweep {
       }
     } catch (error) {
       if (!signal.aborted) runtime.observe({ kind: "search_outbox_failed", error });
-      // If the store has failed too, the next sweep comes at the usual time.
+      // If the store fails here too, the next sweep starts after the usual interval.
       await records.repeatSweep(intervalMs).catch((error) =>
         runtime.observe({ kind: "search_outbox_failed", error })
       );

@@ -11,8 +11,8 @@ export interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "
 }
 
 /**
- * Drains the outbox at intervals, and by the cron of the platform if it has one. Of the processes
- * that share a store, only one drains: the holder of a lease.
+ * Runs the outbox at intervals, and by the platform's cron if it has one. Only one of the processes
+ * that share a store does this: the one with the lease.
  */
 export class OutboxTimer {
   readonly #parts: OutboxTimerDependencies;
@@ -29,12 +29,12 @@ export class OutboxTimer {
     this.#wait();
   }
 
-  /** Drains once, or waits for the drain that is running. Never rejects. */
+  /** Runs the outbox once, or waits for the current run. Never rejects. */
   tick(): Promise<void> {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
 
-  /** Stops when the running drain has ended, or after a short time. Releases the lease. */
+  /** Waits a short time for the current run, and ends the lease. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -42,7 +42,7 @@ export class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // Unfinished entries are due again when their lease has ended.
+      // Entries of an unfinished run are due again at the end of their leases.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);
@@ -56,7 +56,7 @@ export class OutboxTimer {
     try {
       return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
     } catch (error) {
-      // If another app of this process has registered the cron, this app drains only at intervals.
+      // Another app in this process has registered the cron. This app uses only its own interval.
       const reason = error instanceof Error ? error.message : String(error);
       observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
       return () => {};

@@ -10,23 +10,23 @@ import { addEnqueuedChange, type DocumentName, type OutboxEntry, revive } from "
 import { createOutboxIndexer } from "./outbox_indexer.ts";
 
 /**
- * The search outbox: the durable queue of changes of search indexes, with one entry for each
- * document. The queue contains ids. Rows are read when their entries are drained.
+ * A durable queue of documents to index again, with one entry for each document. An entry contains
+ * only ids: the row is read when the queue is drained, i.e. when due entries are processed.
  */
 export interface SearchOutbox {
   /**
-   * Adds one operation, for a change outside of requests. Without a document, the row at the time
-   * of the drain is indexed. Throws a plain Error for a document of more than 60,000 bytes, and a
+   * Adds an operation, for a change that no request has made. Without `document`, the current row
+   * is indexed later. Throws a plain Error for a document of more than 60,000 bytes, and a
    * `StoreError` if the store does not respond.
    */
   enqueue(operation: OutboxOperation): Promise<void>;
-  /** Drains due entries once. Rejects with a `StoreError`. */
+  /** Processes the due entries once. Rejects with a `StoreError` if the store does not respond. */
   drain(options?: DrainOptions): Promise<DrainResult>;
-  /** Counts the entries. For this it reads all entries. */
+  /** Counts the entries, for which it reads all of them. */
   stats(): Promise<OutboxStats>;
-  /** Returns the entries that failed too often, the oldest first. */
+  /** Returns the dead entries (which have failed too often), the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /** Makes all dead entries, or the named entries, pending again. Returns the number of entries. */
+  /** Makes dead entries pending again, all or only the named ones. Returns their number. */
   replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 
@@ -34,41 +34,41 @@ export interface SearchOutbox {
 export interface OutboxOperation {
   /** The name of the index. Default: the name of its table. */
   readonly index: string;
-  /** The type of the operation. `delete` removes the document, whatever the row contains. */
+  /** `index` writes the document, and `delete` removes it, whatever the row contains. */
   readonly type: "index" | "delete";
-  /** The id of the document, as in the last part of a row's URL. */
+  /** The id of the document: the row's key as in its URL. */
   readonly docId: string;
-  /** The fields to index instead of the row's fields: at most 60,000 bytes of JSON. */
+  /** Fields to index in place of the row's own: at most 60,000 bytes of JSON. */
   readonly document?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The options of a drain. */
+/** Options for one run that processes due entries. */
 export interface DrainOptions {
   /** Number of attempts after which an entry is dead. Default: the app's setting. */
   readonly maxAttempts?: number | undefined;
-  /** Base of the delays, in ms: base × 2^n after attempt n. Default: the app's setting. */
+  /** Base of the delays in ms: base × 2^n after the n-th attempt. Default: the app's setting. */
   readonly backoffBaseMs?: number | undefined;
-  /** Maximum number of entries of one drain. Default: the app's setting. */
+  /** Maximum number of entries to process. Default: the app's setting. */
   readonly batchSize?: number | undefined;
 }
 
-/** The number of entries in the search outbox. */
+/** Numbers of entries in the search outbox. */
 export interface OutboxStats {
   /** The number of entries that are not dead. */
   readonly pending: number;
-  /** The number of pending entries that the next drain would take. */
+  /** The number of pending entries that are due now. */
   readonly ready: number;
-  /** The number of pending entries that a drainer works on. */
+  /** The number of pending entries on which a process is working. */
   readonly leased: number;
-  /** The number of entries that failed too often. */
+  /** The number of entries that have failed too often. */
   readonly dead: number;
   /** Age of the oldest pending entry in milliseconds, or null if none is pending. */
   readonly oldestAgeMs: number | null;
 }
 
-/** An entry that failed too often. */
+/** An entry that has failed too often, and is no longer retried. */
 export interface DeadEntry extends DocumentName {
-  /** Time at which the entry became dead, in milliseconds since 1970. */
+  /** When the entry failed for the last time, in milliseconds since 1970. */
   readonly deadSince: number;
   /** The number of failed attempts. */
   readonly attempts: number;
@@ -88,7 +88,7 @@ export class KvSearchOutbox implements SearchOutbox {
     this.#parts = parts;
   }
 
-  /** Returns the indexer that records the writes of an index's table before their commit. */
+  /** Returns the indexer of an index, which records writes of its rows before they commit. */
   indexer(index: string): Indexer {
     return createOutboxIndexer(index, { ...this.#parts, missed: this.#missed });
   }

@@ -1,17 +1,17 @@
 import { type Described, either, group, type OptionValues } from "../../options/option.ts";
 import { off, timerMs, whole } from "../../options/option_kinds.ts";
 
-/** The options of the search outbox: how often it is drained, and when failures are retried. */
+/** The options of the search outbox: when entries are processed, and when failures are retried. */
 export interface SearchOutboxOptions {
-  /** The interval of drains, in milliseconds. Default: 2,000. */
+  /** Milliseconds between two runs that process due entries. Default: 2,000. */
   readonly intervalMs?: number | undefined;
-  /** The maximum number of entries of one drain. Default: 100. */
+  /** Maximum number of entries in one run. Default: 100. */
   readonly batchSize?: number | undefined;
   /** The number of attempts after which an entry is dead. Default: 10. */
   readonly maxAttempts?: number | undefined;
-  /** Base of the delays, in ms. The delay after attempt n is the base × 2^n. Default: 1,000. */
+  /** Base of the delays in ms: base × 2^n after the n-th attempt. Default: 1,000. */
   readonly backoffBaseMs?: number | undefined;
-  /** How often all rows are indexed again, in milliseconds; false for never. Default: a day. */
+  /** Milliseconds after which all rows are indexed again; false for never. Default: a day. */
   readonly sweepIntervalMs?: number | false | undefined;
 }
 

@@ -11,18 +11,18 @@ import { readSearchedRows, type SearchIndex, type SearchTexts, textsOf } from ".
 import type { OutboxEntry } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 
-/** An entry that a drainer has taken, and the version of its write to the index. */
+/** An entry that this process works on, and the version for its index write. */
 export interface VersionedEntry {
   readonly entry: OutboxEntry;
   readonly version: number;
 }
 
-/** The reason why entries were not written to their index. */
+/** Why entries were not written to their index. */
 export type OutboxFault =
-  /** The rows could not be read. The documents themselves may be valid. */
+  /** The rows could not be read, which does not mean that an entry is faulty. */
   | { readonly kind: "unread"; readonly reason: string }
   | { readonly kind: "unwritten"; readonly reason: string }
-  /** The drainer's lease was about to end. */
+  /** The lease of the entries was about to end. */
   | { readonly kind: "late" };
 
 export interface WriteEntriesDependencies {
@@ -32,9 +32,8 @@ export interface WriteEntriesDependencies {
 }
 
 /**
- * Writes the current rows of entries, or the documents passed to `enqueue`, to their index before
- * the leases of the entries end. All entries fail together. Returns null if all entries are
- * written.
+ * Writes entries to their index before their leases end: the current rows, or the documents of
+ * `enqueue`. All entries succeed or fail together. Returns null if they succeed.
  */
 export async function writeEntries(
   some: readonly VersionedEntry[],
@@ -48,7 +47,7 @@ export async function writeEntries(
     const { local } = backend;
     const read = async (connection: Connection, lock: boolean) => {
       const changes = await readChanges(documents, index, connection, { lock });
-      // Another drainer may take the entries soon.
+      // The leases end soon, and then another process can take the entries.
       if (clock.now() + writeMs > until) throw new LateDrainer();
       return changes;
     };
@@ -67,27 +66,27 @@ export async function writeEntries(
   return null;
 }
 
-/** The timeout of one write to an index, in milliseconds. It is shorter than a lease. */
+/** Timeout of one write to an index, in milliseconds: shorter than a lease. */
 const writeMs = 30_000;
 
-/** Thrown if the lease of a drainer is about to end. */
+/** Thrown if a lease is about to end. */
 class LateDrainer extends Error {}
 
-/** Thrown if the engine rejected a write, to distinguish this from an error in reading the rows. */
+/** Thrown if the engine has refused a write, as opposed to an error when rows were read. */
 class Unwritten extends Error {}
 
 function asUnwritten(cause: unknown): never {
   throw new Unwritten(reasonOf(cause), { cause });
 }
 
-/** Returns true if the database or the store has failed, and not a particular row. */
+/** Returns true if the database or the store has failed, so that no row is the cause. */
 function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return true;
   return error instanceof DatabaseError &&
     ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
 }
 
-/** An entry with its key. The strings passed to `enqueue` are undefined if the row must be read. */
+/** An entry with its key. `texts` is undefined if the row must be read for its strings. */
 interface GivenEntry {
   readonly key: Key;
   readonly version: number;
@@ -108,7 +107,7 @@ async function readGiven(
   }));
 }
 
-/** Reads the current rows of the documents that were not passed to `enqueue`. */
+/** Reads the current rows of entries without a document of `enqueue`. */
 async function readChanges(
   documents: readonly GivenEntry[],
   index: SearchIndex,
@@ -130,13 +129,13 @@ function keyOfDocument(docId: string, table: TableInfo): Key {
   return key;
 }
 
-/** Returns the reason of a failure, limited in length so that reasons do not fill the store. */
+/** Returns the reason of a failure, truncated so that reasons do not fill the store. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.toWellFormed().slice(0, 300);
 }
 
 function parseDocument(bytes: Uint8Array): Row {
-  // The cast is safe: only this module writes these records, and `enqueue` accepts only objects.
+  // The cast is safe: only this module writes such records, and `enqueue` accepts only objects.
   return JSON.parse(new TextDecoder().decode(bytes)) as Row;
 }

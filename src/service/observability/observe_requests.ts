@@ -10,12 +10,12 @@ export interface RequestObservers {
   readonly findRoute: FindRoute;
   /** The metrics of requests; null if requests are not measured. */
   readonly metrics: RequestMetrics | null;
-  /** Receives an observation of each request. Null if no observer needs them. */
+  /** Receives an observation of each request; null if no observer wants them. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }
 
-/** Wraps the fetch of an app to measure and report each request until the head of its response. */
+/** Wraps an app's `fetch`, to measure each request until its response begins and report it. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,
@@ -23,10 +23,10 @@ export function observeRequests(
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
-    // The route is looked up first, so that the request is not kept in memory until the response.
+    // Looks up the route before the response, so that the request need not stay in memory.
     const route = findRoute(request);
     const facts = observe === null ? null : factsOf(request);
-    // This promise never rejects, because `fetch` converts every error to a response.
+    // The promise never rejects, because `fetch` converts every error to a response.
     return fetch(request, info).then((response) => {
       const { status } = response;
       const durationMs = clock.elapsedMs() - beganAt;
@@ -50,13 +50,13 @@ function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
 }
 
-/** Returns the request id. Clients choose the id, so it must be short and without blanks. */
+/** Returns the request id. Clients choose it, so it must be short and without blanks. */
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw. Even if one throws, the response is sent.
+  // An observer must not throw, but if it does, the response is sent anyway.
   void catching(() => observe(observation), () => {});
 }

@@ -3,17 +3,17 @@ import type { HonoApp } from "../hono_app.ts";
 import type { FindRoute } from "./route_finder.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
-/** The spans of an app for the OpenTelemetry of the runtime. */
+/** Creates the spans (timed operations of a trace) of an app, for the runtime's OpenTelemetry. */
 export interface Tracing {
-  /** Creates a span of each database statement, as a child of the calling span. */
+  /** Creates a span for each SQL statement, as a child of the span that is active at the call. */
   statementsOf(driver: Driver): DriverWatch["statements"];
-  /** Wraps the `fetch` of an app to name the span of each request by its route. */
+  /** Wraps the `fetch` of an app. Names the span of each request after its route. */
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 
 /**
- * Opens the spans of an app, with the semantic conventions of OpenTelemetry 1.37 for HTTP and
- * databases. Statements have placeholders, so that no span contains a value.
+ * Prepares the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
+ * databases. Statements contain placeholders, so that no span contains a value.
  */
 export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");

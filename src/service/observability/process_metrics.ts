@@ -28,11 +28,11 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
-  /** The processor time of the process on all processors since its start. */
+  /** Processor time of the process since its start, added up over all processors. */
   readonly cpuSeconds: number;
   /** Time since the start of the process. */
   readonly uptimeSeconds: number;
-  /** `deno`, `node` or `bun`. */
+  /** The runtime: `deno`, `node` or `bun`. */
   readonly host: string;
   readonly hostVersion: string;
 }
@@ -40,7 +40,7 @@ export interface ProcessUsage {
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // Deno and Bun have an entry with their own name, and also an entry `node`.
+  // In Deno and Bun, `versions` contains the runtime's own name and also `node`.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
 
-/** The metrics of requests with the same method, route and status. */
+/** The metrics of all requests with equal method, route and status. */
 interface AnswerSeries {
   readonly count: Counter;
   readonly duration: Histogram;
@@ -12,7 +12,7 @@ export class RequestMetrics {
   readonly #count;
   readonly #duration;
   readonly #active = new Map<string, Gauge>();
-  /** The metrics by route, method and status. A lookup creates no string. */
+  /** The metrics by route, method and status. Nested maps avoid a string for each lookup. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
   constructor(metrics: Metrics) {
@@ -60,7 +60,7 @@ export class RequestMetrics {
   }
 }
 
-/** The route, status and duration of a response, for the metrics of requests. */
+/** A response, as the metrics record it. */
 export interface AnsweredRequest {
   /** The configured route, or an empty string for an unknown route. */
   readonly route: string;
@@ -68,7 +68,7 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-/** The method name for unknown methods, as in OpenTelemetry. Clients can invent many methods. */
+/** The method that replaces unknown ones, as in OpenTelemetry: clients can invent any number. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

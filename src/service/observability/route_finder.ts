@@ -4,10 +4,10 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { routePath } from "../../resource/routes/routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
-/** Returns the configured route of a request, such as `/api/notes/:id`, or an empty string. */
+/** Returns the configured route of a request, such as `/api/notes/:id`; "" for no route. */
 export type FindRoute = (request: Request) => string;
 
-/** Returns the function that finds the configured route of a request, or an empty string. */
+/** Returns a function that finds the configured route of a request; "" for no route. */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
 
@@ -16,7 +16,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { path } = parseRequestTarget(url);
     const found = table.at(table.canonical(path) ?? path);
     if (found === null) return ofHono(request);
-    // If no route has the method, this returns any route, because all have the same pattern.
+    // If no route has this method, any route will do: all have the same pattern.
     const route = found.get(method) ?? [...found.values()][0];
     return route === undefined ? "" : patterns.get(route) ?? "";
   };
@@ -25,7 +25,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last handler responds. The path `/*` means a middleware or an unknown path.
+    // The last handler creates the response. If its path is `/*`, it is a middleware or no route.
     const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
     return route?.path ?? "";
   }

@@ -2,22 +2,22 @@ import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
-/** Called at the end of a watched operation, with the error of the operation or undefined. */
+/** Called when a watched operation ends, with its error or with undefined. */
 export type WatchEnd = (error: unknown) => void;
 
 type WatchStatement = (statement: Statement) => WatchEnd;
 
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. Returns a function that is called when each of the
-   * statements starts. That call may run in the asynchronous context of another request.
+   * Called before a statement or a transaction. Returns a function that is called when each of its
+   * statements starts, perhaps in the asynchronous context of another request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** Wraps a driver so that its operations call the watch. */
+/** Wraps a driver, so that the functions of `watch` are called for its operations. */
 export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver): Driver {
   const { statements: ofStatements, transaction: ofTransaction } = watch;
   const watched = (connection: Connection): Connection =>
@@ -76,7 +76,7 @@ function watchedQuery(
   return untilEnd(watch(statement), connection.query(statement));
 }
 
-/** Calls `end` when the result is available. A synchronous result stays synchronous. */
+/** Calls `end` after the operation. A synchronous result stays synchronous. */
 function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
   if (result instanceof Promise) return whenOver(end, result);
   end(undefined);
@@ -93,5 +93,5 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   });
 }
 
-/** Matches the beginning of the service's statements that write. */
+/** Matches the start of those statements of the service that write. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;
