@@ -50,18 +50,18 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   & MetricOfGroup<"avg", Avg, R["row"], "average">
   & MetricOfGroup<"min", Min, R["row"], "value">
   & MetricOfGroup<"max", Max, R["row"], "value"> extends infer Group
-  // Editors show this form as one object type instead of an intersection.
+  // With a mapped type, editors show one object type instead of an intersection.
   ? { [Name in keyof Group]: Group[Name] }
   : never;
 
-/** The member `count` of a group, if the count or no metric at all was requested. */
+/** The member `count` of a group, present if the count or no metric at all was requested. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }
   : [Count] extends [false] ? unknown
   : { count?: number };
 
-/** The members of a group for one metric, such as the sum, of each of these fields. */
+/** The members of a group for one metric, e.g. the sum, with a value for each field. */
 export type MetricOfGroup<
   Name extends string,
   Field,
@@ -74,8 +74,9 @@ export type MetricOfGroup<
 };
 
 /**
- * The types of the metrics of a field, by the type of the field. A number with more digits than a
- * double is a string, so the sum of integers may be a string. An average of integers is a number.
+ * The types of the metrics of a field, by the type of the field. A number that a double cannot
+ * represent is a string, so the sum of integers can be a string. An average of integers is a
+ * number.
  */
 export interface MetricResults<Value> {
   /** The type of a sum. */

@@ -16,13 +16,13 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The inputs and outputs of the resource's procedures, by the names of the procedures. */
   readonly procedures: object;
-  /** The operations that no body type reveals, such as `delete`. Default: all of these. */
+  /** The available operations that no body type shows, such as `delete`. Default: all of these. */
   readonly operations?: ApiOperation;
 }
 
-/** An operation that the types of a resource's bodies do not reveal. */
+/** An operation whose availability the types of bodies do not show. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
-/** True if a resource has an operation: `true`, or `false` if its `Api` excludes the operation. */
+/** `true` if a resource has an operation, or `false` if its `Api` excludes it. */
 export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
   { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;

@@ -17,14 +17,14 @@ export interface ClientEnvironment {
   randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;
-  /** Returns true if the page is in the background. Returns false if there is no page. */
+  /** Returns true if the page is in the background. False if it is visible or does not exist. */
   isHidden(): boolean;
-  /** Calls `run` when the page or network is available again. Returns a function to unsubscribe. */
+  /** Calls `run` when the page becomes visible or the network returns. Returns an unsubscriber. */
   onWake(run: () => void): () => void;
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;
-  /** Opens a channel between the tabs of an origin. Returns no channel if the runtime has none. */
+  /** Opens a channel between the tabs of an origin. Returns null or undefined without support. */
   channel(name: string): BroadcastChannel | null | undefined;
-  /** IndexedDB, or null or undefined if it is missing or refused, as in some private windows. */
+  /** IndexedDB, or null or undefined if it is missing or denied, as in some private windows. */
   readonly indexedDB: IndexedDbFactory | null | undefined;
 }

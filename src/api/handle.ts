@@ -2,7 +2,7 @@ import type { Transport } from "./transport.ts";
 
 /**
  * The key under which a client and each of its resources expose their transport. Parts of the
- * client that are imported separately use it. Two copies of this package share the key.
+ * client that are imported separately need the transport. Two copies of this package share the key.
  */
 export const handle: unique symbol = Symbol.for("resource-api");
 

@@ -35,10 +35,10 @@ export type ResourceClient<R extends ApiResource> =
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
 
-/** The type `Requests` if a condition is true, or else a type without members. */
+/** The type `Requests` if the condition is true, or else `unknown`, which adds no members. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** True unless the type of a body is `never`. */
+/** True unless `Body` is `never`, which means that the operation does not exist. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
 /** The batch requests that one resource supports. */
@@ -114,7 +114,7 @@ export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource, Options = RowWriteOptions> {
-  /** Creates a row. If a row has the same values of the unique key `on`, changes that row. */
+  /** Creates a row. With `on`, changes the row with equal values of this unique key, if any. */
   create(body: R["create"], options?: Options & UniqueKeyOption<R>): Promise<Tagged<R["row"]>>;
 }
 
@@ -140,7 +140,7 @@ export interface DeleteRequests<R extends ApiResource, Options = ConditionalOpti
   delete(key: R["key"], options?: Options): Promise<void>;
 }
 
-/** The requests that restore rows which are marked as deleted. */
+/** The requests that restore rows that are marked as deleted. */
 export interface RestoreRequests<R extends ApiResource, Options = ConditionalOptions<R>> {
   /** Restores a row that is marked as deleted. */
   restore(key: R["key"], options?: Options): Promise<Tagged<R["row"]>>;
@@ -155,7 +155,7 @@ export interface CreateBatches<R extends ApiResource> {
   ): Promise<R["row"][]>;
   /**
    * Creates any number of rows in successive batches, and returns their number. If a batch fails,
-   * earlier batches stay written. `onProgress` has received the number of written rows.
+   * the rows of earlier batches remain, and their number is the last argument of `onProgress`.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
@@ -165,13 +165,13 @@ export interface CreateBatches<R extends ApiResource> {
 
 /** The batches that change rows. */
 export interface UpdateBatches<R extends ApiResource> {
-  /** Changes every row that matches the filter, and returns the number of rows. */
+  /** Changes every row that matches the filter. Returns the number of changed rows. */
   updateBatch(
     filter: FilterInput,
     patch: R["update"],
     options?: WriteRequestOptions,
   ): Promise<number>;
-  /** Replaces the rows whose keys are in these bodies: either all of them or none. */
+  /** Replaces the rows whose keys are in these bodies: all of them or none. */
   replaceBatch(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: WriteRequestOptions,
@@ -181,7 +181,7 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * Changes the rows that have the keys of these bodies, and creates the other rows. The key is the
+   * For each body, changes the row with its key, or creates a row if there is none. The key is the
    * primary key, or the unique key `on`.
    */
   upsertBatch(
@@ -192,6 +192,6 @@ export interface UpsertBatches<R extends ApiResource> {
 
 /** The batches that delete rows. */
 export interface DeleteBatches {
-  /** Deletes every row that matches the filter, and returns the number of rows. */
+  /** Deletes every row that matches the filter. Returns the number of deleted rows. */
   deleteBatch(filter: FilterInput, options?: WriteRequestOptions): Promise<number>;
 }

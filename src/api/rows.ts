@@ -13,15 +13,15 @@ export type IncludeOf<R extends ApiResource> =
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
   : SelectedRow<R["row"], Fields> & IncludedRows<R, Included> extends infer Row
-  // Editors show this form as one object type instead of an intersection.
+  // With a mapped type, editors show one object type instead of an intersection.
     ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** A row with its tag. */
+/** A row with its ETag. */
 export interface Tagged<Row> {
   /** The row. */
   readonly value: Row;
-  /** The tag for `ifMatch` and `ifNoneMatch`, or null if the resource has no tags. */
+  /** The ETag for `ifMatch` and `ifNoneMatch`, or null if the resource has no ETags. */
   readonly etag: string | null;
 }
 
@@ -65,7 +65,7 @@ export type IncludedRow<Value, Item> = Value extends readonly (infer Row)[]
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
-/** A related row. Options may select fewer of its fields, and load its own related rows. */
+/** A related row. An item with options can select fewer fields and include further rows. */
 export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
   ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields

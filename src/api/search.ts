@@ -2,7 +2,7 @@ import type { FilterInput, RequestOptions } from "./read_options.ts";
 
 /** The input of a search. */
 export interface SearchInput extends RequestOptions {
-  /** The words to find. A row must contain every word. The last word may be a prefix. */
+  /** The words to find. A row must contain every word. The last word can be the start of a word. */
   readonly q: string;
   /** The rows to search. Default: all rows. */
   readonly filter?: FilterInput | undefined;
@@ -10,7 +10,7 @@ export interface SearchInput extends RequestOptions {
   readonly limit?: number | undefined;
   /** The number of rows to skip. */
   readonly offset?: number | undefined;
-  /** True to return the fields with marked words as `highlights`. */
+  /** True to return `highlights`: the found fields, in which the words are marked. */
   readonly highlight?: boolean | undefined;
 }
 
@@ -20,6 +20,6 @@ export interface SearchResult<Row> {
   readonly items: Row[];
   /** The number of all rows that were found. */
   readonly total: number;
-  /** HTML in which `<em>` marks the words, by row id and field name. */
+  /** HTML in which `<em>` marks the found words, by row id and field name. */
   readonly highlights?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }

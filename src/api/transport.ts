@@ -12,11 +12,11 @@ export interface Transport {
   readonly tokens: { current(): Promise<Bearer> };
   /**
    * Sends a request: adds the token, refreshes it once after a 401, and solves challenges. Returns
-   * a 304 or a response of the requested type. A proxy may respond with 200 and a page of another
-   * type. Throws a {@link ServiceError} for every other response, and the reason of the signal.
+   * a successful response of the requested type, or a 304. Throws a {@link ServiceError} for every
+   * other response, also for a 200 with a page of a proxy. If the signal aborts, throws its reason.
    */
   send(request: ClientRequest): Promise<Response>;
-  /** Objects that exist once in a client, such as its live connection and its overlays. */
+  /** Objects that a client has only once, such as its live connection and its overlays. */
   readonly parts: Map<unknown, unknown>;
 }
 

@@ -2,7 +2,7 @@
 
 /** Web Locks, `navigator.locks`. */
 export interface WebLocks {
-  /** Runs `work` with the held lock, or with null if `ifAvailable` is set and the lock is taken. */
+  /** Runs `work` while it holds the lock. With `ifAvailable`, passes null if the lock is taken. */
   request<T>(
     name: string,
     options: WebLockOptions,

@@ -9,17 +9,17 @@ export interface WriteRequestOptions extends RequestOptions {
 
 /** The options of a write of one row. */
 export interface RowWriteOptions extends WriteRequestOptions {
-  /** An id of this write, which the client chooses. Events of live lists contain the id. */
+  /** An id of this write, chosen by the client. The write's events in live lists contain it. */
   readonly optimisticId?: string | undefined;
 }
 
-/** The options of a write that may depend on the tag of its row. */
+/** The options of a write that can depend on the row's ETag. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
-  /** The ETag that the client has read. A write to a changed row throws a ConflictError. */
+  /** The ETag that the client has read. If the row has changed since, throws a ConflictError. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of writes that change an existing row or create a new row. */
+/** The option of writes that create a row, or change the row with an equal unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
   /** The field, or the fields, of the unique key that identifies a row, such as `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
@@ -30,22 +30,22 @@ export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : str
 
 /** The options of an update. */
 export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptions<R> {
-  /** The row on which the patch is based, for `onConflict`. */
+  /** The row on which the patch is based. `onConflict` receives it. */
   readonly base?: Partial<R["row"]> | null | undefined;
   /**
-   * Merges a patch with the current row, and returns the patch to send next. If the function
-   * returns null, the update throws a ConflictError. At most five calls are made.
+   * Called if the row has changed. Merges the patch with the current row, and returns the patch to
+   * send next, or null to throw a ConflictError. Called at most five times.
    */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)
     | undefined;
 }
 
-/** A patch that the service refused because the row has changed. */
+/** A patch that the service rejected because the row has changed. */
 export interface Conflict<R extends ApiResource> {
   /** The row on which the patch is based, or null if this row is unknown. */
   readonly base: Partial<R["row"]> | null;
-  /** The refused patch. */
+  /** The rejected patch. */
   readonly mine: R["update"];
   /** The current row. */
   readonly theirs: R["row"];
@@ -53,7 +53,7 @@ export interface Conflict<R extends ApiResource> {
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change the rows whose keys already exist. */
+  /** True to change the row if its key already exists. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
@@ -65,8 +65,8 @@ export interface ImportOptionsOf extends RequestOptions {
 
 /**
  * The body that replaces a row: the body that creates a row, without the fields that no update may
- * change. The body may change relations as in an update. `Relations` are the names of the
- * relations, or never if they may be any string.
+ * change. The body can change relations like an update. `Relations` are the names of the relations,
+ * or `never` if any string can be one.
  */
 export type ReplaceBody<
   R extends ApiResource,
@@ -77,12 +77,12 @@ export type ReplaceBody<
     & Partial<Omit<R["create"], Relations & string>>
     & Pick<R["update"], keyof R["update"] & Relations>;
 
-/** An item of a batch, which may contain a separate `optimisticId`. */
+/** An item of a batch, which can contain its own `optimisticId`. */
 export type BatchItem<Body> = Body & {
   readonly _optimisticId?: string;
 };
 
-/** An item of a batch that changes rows, which may contain a separate `ifMatch`. */
+/** An item of a batch that changes rows, which can contain its own `ifMatch`. */
 export type ConditionalItem<Body> = BatchItem<Body> & {
   readonly _ifMatch?: string;
 };

@@ -19,7 +19,6 @@ import { observeDatabases } from "./observe_databases.ts";
 
 /** The metrics, logs and measurements of an app. */
 export interface AppObservability {
-  /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
   /** The runtime of the app. Its observations are counted in the metrics. */
   readonly runtime: Runtime;
@@ -29,7 +28,6 @@ export interface AppObservability {
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Registers the metrics of these components of the app. */
   measure(parts: MeasuredComponents): void;
-  /** Stops all measurements. */
   close(): void;
 }
 

@@ -15,7 +15,6 @@ import {
   type ServicePage,
 } from "../service/service_pages.ts";
 
-/** The dependencies of {@link createAppPages}. */
 export interface AppPagesDependencies {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;

@@ -28,7 +28,6 @@ import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { createResponder } from "../service/responder.ts";
 import type { ServicePage } from "../service/service_pages.ts";
 
-/** The dependencies of {@link createAppRoutes}. */
 export interface AppRoutesDependencies {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];

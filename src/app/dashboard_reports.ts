@@ -18,7 +18,6 @@ import { createServiceReport } from "../service/dashboard/reports/service_report
 import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
 import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
 
-/** The dependencies of {@link createDashboardReports}. */
 export interface DashboardReportsDependencies {
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
@@ -29,7 +28,6 @@ export interface DashboardReportsDependencies {
   readonly runtime: Runtime;
 }
 
-/** Creates the reports and actions of an app's dashboard. */
 export function createDashboardReports(parts: DashboardReportsDependencies): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;

@@ -13,10 +13,10 @@ import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_lik
 
 /**
  * The `Api` of a client, inferred from the configuration of its service. The type has a member for
- * each resource whose name the compiler can infer. Types that the configuration does not contain
- * are as general as `unknown`. Rows are `Partial` if `fields.readable` names some columns or
- * depends on the user. A computed field may be `unknown`. The command `resource-api types` writes
- * an exact `Api`.
+ * each resource whose name the compiler can infer. A type that the configuration does not contain
+ * is a general type such as `unknown`. Rows are `Partial` if `fields.readable` names some columns
+ * or depends on the user. A computed field can be `unknown`. The command `resource-api types`
+ * writes an `Api` with the precise types.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export type InferredApi<All extends ResourceTypes> = {
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
   : never;
 
-/** The path of a resource; `never` if the compiler cannot infer the path. */
+/** The path of a resource, or `never` if the compiler cannot infer it. */
 export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"] extends string
   ? string extends Types["options"]["path"] ? never : Types["options"]["path"]
   : IsUnknownName<Types["table"]> extends true ? never
@@ -83,27 +83,27 @@ export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedVa
   : Id extends readonly unknown[] ? { [Index in keyof Id]: InferredKey<Id[Index], Row> }
   : unknown;
 
-/** A row of a resource, or a part of the row if not every column is readable. */
+/** A row of a resource, or `Partial` of the row if not every column is readable. */
 export type InferredRow<Types extends ResourceTypes> =
   & (IsGiven<Types["options"]["readable"]> extends true ? Partial<Types["row"]> : Types["row"])
   & InferredComputed<Types["computed"]> extends infer Row extends object
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** True if the list of columns is set and has typed columns, or if the list depends on the user. */
+/** True if the list contains typed columns, or if it depends on the user. */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true
   : false;
 
-/** The computed fields of a row. Values that JSON cannot express are excluded. */
+/** The computed fields of a row. A value that JSON could change has the type `unknown`. */
 export type InferredComputed<Computed> = string extends keyof Computed ? unknown
   : { [Name in keyof Computed]: Computed[Name] extends PlainValue ? Computed[Name] : unknown };
 
 /** Values that JSON keeps unchanged. */
 export type PlainValue = string | number | boolean | null;
 
-/** The body that creates a row: fields that the server may fill in are optional. */
+/** The body that creates a row. Fields that the server can fill in are optional. */
 export type InferredCreate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayCreate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
@@ -118,7 +118,7 @@ export type InferredUpdate<Types extends ResourceTypes, All extends ResourceType
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
 
-/** The members for relations in a body that creates (`new`) or changes (`stored`) a row. */
+/** The members for relations, in a body that creates (`new`) or changes (`stored`) a row. */
 export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,
@@ -134,7 +134,7 @@ export type InferredMembers<
     >);
 };
 
-/** The rows that the body of a new row may embed for a relation to one of these resources. */
+/** The nested rows that the body of a new row can contain for a relation to these resources. */
 export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
   ? unknown
   : Type extends "hasMany" | "manyToMany" ?
@@ -142,7 +142,7 @@ export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] exte
       | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** The changes of related rows that a request body may contain, as a type. */
+/** The changes of related rows that a body can contain for a relation to these resources. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
@@ -156,7 +156,7 @@ export type InferredChange<Target extends ResourceTypes, Type> = [Target] extend
     readonly create?: InferredNested<Target>;
   };
 
-/** A row to create within the body of another row, which provides the foreign key. */
+/** A new row nested in the body of another row, which determines its foreign key. */
 export type InferredNested<Target extends ResourceTypes> =
   & Partial<Target["newRow"]>
   & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }
@@ -175,8 +175,8 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
       };
 
 /**
- * True if a resource has relations whose names the compiler cannot infer. Such relations come from
- * an object type with arbitrary names, or from foreign keys of introspected tables.
+ * True if a resource has relations whose names the compiler cannot infer. Such a relation has a
+ * name of the general type `string`, or comes from a foreign key of an introspected table.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
   ? true
@@ -184,14 +184,14 @@ export type HasOtherRelations<Types extends ResourceTypes> = string extends keyo
   : Types["options"]["autoRelations"] extends undefined ? IsUnknownName<Types["table"]>
   : true;
 
-/** The resources that serve a table; resources of tables without a known name are excluded. */
+/** The resources that serve a table. Tables without a known name are left out. */
 export type ResourcesOf<All extends ResourceTypes, Table> = All extends ResourceTypes
   ? IsUnknownName<All["table"]> extends true ? never
   : All["table"] extends Table ? All
   : never
   : never;
 
-/** The rows of a relation to one of these resources. */
+/** The type of the member for a relation to one of these resources. */
 export type InferredRelated<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? InferredRow<Target>[]
   : InferredRow<Target> | null;

@@ -4,7 +4,7 @@ import type { ParsedConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import type { Database } from "../db/database.ts";
 
-/** Returns the configuration with each driver wrapped once, for metrics and spans. */
+/** Returns the configuration, in which metrics and spans measure each driver, once. */
 export async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

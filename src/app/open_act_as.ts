@@ -13,8 +13,8 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { ActingRights, ParsedConfig } from "./resolve_resources.ts";
 
 /**
- * Checks the roles of `actAs`, and adapts the resources to the rights of these roles. Throws a plain
- * Error if a role cannot be taken, or if policies would not restrict it.
+ * Checks the roles of `actAs`, and limits the resources to the rights of these roles. Throws a
+ * plain Error if the service cannot switch to a role, or if policies do not restrict it.
  */
 export async function openActAs<Config extends ParsedConfig>(
   given: Config,
@@ -61,7 +61,7 @@ export async function openActAs<Config extends ParsedConfig>(
         if (reader !== undefined) return byRole.get(reader) ?? null;
         const all = facts.rights.filter((one) => one.table === table);
         const own = all.find(({ role }) => role === (system ?? facts.login?.name));
-        // The check of the tables reports a table that does not exist.
+        // If the table does not exist, a later check of the tables reports it.
         return all.length === 0 || own !== undefined && isReader(own) ? db.driver : null;
       },
       inEachRole: (resources) =>
@@ -84,7 +84,7 @@ function hasWholeRights(
   );
 }
 
-/** Returns the served table, and the tables that link its rows to others. */
+/** Returns the served table and the link tables of its relations. */
 function tablesOf({ table, options: { relations } }: CheckedDefinition): readonly TableInfo[] {
   const links = Object.values(relations).flatMap(({ through }) => through ?? []);
   return [table, ...links].map(requireTableInfo);
@@ -121,7 +121,7 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
   );
 }
 
-/** Takes a role once, because a membership may exist without the option SET (Postgres 16). */
+/** Switches to a role once, because a member can lack the option SET of the role (Postgres 16). */
 async function requireTaking(role: string, login: Driver): Promise<void> {
   try {
     await actingDriver(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });
@@ -147,7 +147,7 @@ function requireRestricted(names: readonly string[], { roles, rights }: ActingRo
   );
 }
 
-/** Returns sentences about rights that the operator may not intend. */
+/** Returns messages about rights that the operator might not intend. */
 function notices(
   { roles, system }: ActAsOptions,
   { login, rights }: ActingRoles,
@@ -191,7 +191,7 @@ function listed(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-/** Turns off what would show rows of other users. */
+/** Disables streams and search, which would show rows of other users. */
 function withoutStreams(definition: CheckedDefinition): CheckedDefinition {
   const { options, options: { capabilities, search } } = definition;
   return {

@@ -6,7 +6,6 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The dependencies of {@link openAuthenticators}. */
 export interface OpenAuthenticatorsDependencies {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
@@ -34,8 +33,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Only this package creates definitions, so their `open` accepts these dependencies. The
-    // parameter of `open` is `never`, so that the types of the dependencies are not public.
+    // Only this package creates definitions, so their `open` accepts these dependencies. Its
+    // parameter has the type `never` to keep the types of the dependencies internal.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

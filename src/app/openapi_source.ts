@@ -11,7 +11,6 @@ import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** The dependencies of {@link openapiSource}. */
 export interface OpenapiSourceDependencies {
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
@@ -21,7 +20,7 @@ export interface OpenapiSourceDependencies {
   hono(): Hono<AppEnv>;
 }
 
-/** Returns the properties of an app that its schema and its OpenAPI document describe. */
+/** Returns the facts about an app that its schema and its OpenAPI document contain. */
 export function openapiSource(
   { config, resolved, resources, authenticators, hono }: OpenapiSourceDependencies,
 ): OpenapiInput {
@@ -34,7 +33,7 @@ export function openapiSource(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // The service does not know how middleware finds a user. The document assumes bearer tokens.
+    // The service does not know how middleware identifies a user. Bearer tokens are assumed.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,
@@ -44,7 +43,6 @@ export function openapiSource(
   };
 }
 
-/** Returns the methods `schema` and `openapi` of an app. */
 export function schemaMethods(
   facts: OpenapiInput,
   prefix: string,

@@ -12,17 +12,16 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 /** Properties of tables that only the database knows. {@link readTables} fills the sets. */
 export interface TableFacts {
-  /** The columns that indexes begin with. */
+  /** The columns that are the first of an index. */
   readonly indexed: Set<ColumnInfo>;
-  /** The tables whose definitions contain `ON CONFLICT` (SQLite). */
   readonly conflicting: Set<TableInfo>;
-  /** The tables in which no trigger or rule changes a row after the statement that wrote it. */
+  /** The tables in which no trigger or rule changes a row after the statement that writes it. */
   readonly final: Set<TableInfo>;
   /** The tables in which no trigger or rule changes anything if a statement writes no row. */
   readonly withoutEffects: Set<TableInfo>;
 }
 
-/** Returns table facts that are still empty. {@link readTables} fills them. */
+/** Returns empty table facts. {@link readTables} fills them in. */
 export function emptyTableFacts(): TableFacts {
   return {
     indexed: new Set(),
@@ -42,7 +41,7 @@ export async function readTables(
   observe: Observer,
 ): Promise<void> {
   const tables = resources.flatMap(tablesInReach).flatMap(({ table, driver }) => {
-    // The role that logs in may have no rights at all.
+    // With `actAs`, the role that logs in can be without rights, so another role reads the tables.
     const reader = acting === null ? driver : acting.driverOf(table);
     return reader === null ? [] : [{ table, driver: reader }];
   });

@@ -33,41 +33,38 @@ import type { SecurityHeaders } from "../service/responder.ts";
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The environment variables of missing secrets, for which the app uses random secrets. */
+  /** The names of the environment variables whose secrets are missing, so that they are random. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
-  /** True if the app serves its descriptions below `/__service`. */
+  /** True if the app serves the OpenAPI document and the schema below `/__service`. */
   readonly describes: boolean;
   readonly openapi: ResolvedOpenapi;
-  /** The resolved options of MCP, or null if MCP is off. */
   readonly mcp: ResolvedMcp | null;
   readonly observability: ResolvedObservability;
-  /** The resolved options of the dashboard, or null without a dashboard. */
   readonly dashboard: ResolvedDashboard | null;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
-  /** The maximum number of fields in a body, or null if the maximum depends on the resource. */
+  /** The maximum number of fields in a body, or null if it depends on the resource. */
   readonly maxFields: number | null;
   readonly reads: ReadCostLimits;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
-  /** How the database runs the statements of users, or null if its login role runs them. */
+  /** The roles with which the database runs the statements of users; null for the login role. */
   readonly actAs: ActAsOptions | null;
-  /** The middleware for cross-origin requests, or null if the service allows none. */
+  /** The middleware for cross-origin requests, or null if they are not allowed. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
-  /** How long the service trusts a credential that it has read, in milliseconds. */
+  /** The time after which the service reads a credential again, in milliseconds. */
   readonly recheckMs: number;
-  /** The users with which plain scope functions are tried at start. */
+  /** Example users with which scopes that are plain functions are tested at startup. */
   readonly samples: readonly User[];
-  /** The origins whose pages may send cookies. */
+  /** The origins whose pages are allowed to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
   readonly isProduction: boolean;
   readonly changes: ChangesOptions;
   readonly subscribe: StreamQuotaLimits;
-  /** The search engine, or null without search. */
   readonly search: SearchAdapter | null;
   readonly searchOutbox: ResolvedSearchOutboxOptions;
 }

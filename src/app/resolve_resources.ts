@@ -25,37 +25,35 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** The dependencies of {@link resolveResources} besides the configuration. */
 export interface ResolveResourcesDependencies {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
   readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that indexes begin with. The set is filled when the tables are read. */
+  /** The columns that are the first of an index. The set is filled when the tables are read. */
   readonly indexed: ReadonlySet<ColumnInfo>;
   /** The tables that are defined with `ON CONFLICT`. The set is filled together with `indexed`. */
   readonly conflicting: ReadonlySet<TableInfo>;
   /** The tables in which no trigger changes a written row later. Filled together with `indexed`. */
   readonly final: ReadonlySet<TableInfo>;
-  /** The tables in which no trigger acts without a written row. Filled together with `indexed`. */
+  /** The tables in which no trigger acts if no row is written. Filled together with `indexed`. */
   readonly withoutEffects: ReadonlySet<TableInfo>;
-  /** The rights of the database roles, which are read together with `indexed`. */
   readonly roleRights: RoleRights;
-  /** The option `actAs`, or null without it. */
+  /** The rights of the roles of `actAs`, or null without this option. */
   readonly acting: ActingRights | null;
   readonly runtime: Runtime;
 }
 
 /** The rights of the roles of the option `actAs`. */
 export interface ActingRights {
-  /** Returns in whose name the database runs the statements of a caller. */
+  /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns which columns the roles of callers may use; null if all roles may use all columns. */
+  /** Returns the lookup of the columns that a caller's role can use. Null if it can use all. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
-  /** Returns the driver of a role that may read a whole table, or null if there is no such role. */
+  /** Returns the driver of a role that can read the whole table, or null without such a role. */
   driverOf(table: TableInfo): Driver | null;
-  /** Returns the resources for each role that reads them, with the driver in the role's name. */
+  /** Returns the resources once for each role that reads them, with the driver of that role. */
   inEachRole(
     resources: readonly Resource[],
   ): readonly Pick<Resource, "name" | "table" | "driver">[];
@@ -66,14 +64,14 @@ export interface ParsedConfig extends OpenConfig {
   readonly resources: readonly CheckedDefinition[];
 }
 
-/** The resources of an app, and their operations for callers in code. */
+/** The resources of an app, and the functions with which server-side code calls operations. */
 export interface ResolvedResources {
   readonly resources: readonly Resource[];
   apiOf(caller: CodeCaller): CodeApi<AnyApi>;
   readonly imports: ImportsFromCode;
 }
 
-/** Resolves the resources of an app. A relation looks up its resource when all are resolved. */
+/** Resolves the resources of an app. Relations look up their resources after all are resolved. */
 export function resolveResources(
   config: ParsedConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:

@@ -6,14 +6,14 @@ import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 
-/** The configuration of {@link serve}: the options of the app, the listener and the stop. */
+/** The configuration of {@link serve}: the options of the app, of the listener and of its stop. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
  * Serves an app: creates it, listens, and manages the process. The first SIGTERM or SIGINT stops
  * the app gracefully, and a second signal stops it immediately. An unhandled rejection, or an error
- * thrown in a timer of a hook, is reported to the observer and does not end the process. Throws a
- * plain Error if an option is invalid or the port is taken.
+ * in a timer that a hook has started, is reported to the observer and does not end the process.
+ * Throws a plain Error if an option is invalid or the port is taken.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
 const serveNeedsDeno =
   "Cannot serve: serve() needs Deno. On Node and Bun, pass the fetch of createApp() to a server";
 
-/** Serves an existing app as {@link serve} does. Closes the app if the port cannot be opened. */
+/** Serves an existing app as {@link serve} does. Closes the app if the listener cannot start. */
 export async function serveApp(
   app: Listenable,
   options: ListenOptions,
@@ -52,7 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // Signal handlers come first, because `onListen` may make a parent process send a signal.
+        // The handlers are installed first: `onListen` can make a parent process send a signal.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -68,7 +68,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // By default, only a stop by SIGTERM waits for load balancers. A keyboard sends SIGINT.
+  // By default, only SIGTERM waits for load balancers. SIGINT comes from a keyboard.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>
@@ -99,7 +99,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, a timer calls `release`, because the same signal may arrive twice.
+    // After a signal, the timer `exitSoon` calls `release`, because the signal can arrive twice.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
@@ -111,10 +111,10 @@ function stopSignals(): readonly Deno.Signal[] {
   return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
 }
 
-/** Time after SIGTERM in milliseconds, in which load balancers see the 503 of `/readyz`. */
+/** Time after SIGTERM in which load balancers see the 503 of `/readyz`, in milliseconds. */
 const termDrainMs = 3_000;
 
-/** Signals within this time, in ms, count once: a process group and a parent may both send one. */
+/** Signals within this time, in ms, count as one: the terminal and a parent can both send one. */
 const sameSignalMs = 100;
 
 /** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */
@@ -122,5 +122,5 @@ function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }
 
-/** How long code that waits for `finished` may still run, in milliseconds. */
+/** How long code that waits for `finished` can still run, in milliseconds. */
 const exitDelayMs = 500;

@@ -20,7 +20,6 @@ import type { AppEnv } from "../service/middleware.ts";
 import { createProblemPages } from "../service/service_pages.ts";
 import { createResponder } from "../service/responder.ts";
 
-/** The dependencies of {@link serveDashboard}. */
 export interface DashboardDependencies extends
   Pick<
     AppRoutesDependencies,
@@ -28,7 +27,6 @@ export interface DashboardDependencies extends
   >,
   DashboardReportsDependencies {
   readonly credentials: Pick<Credentials, "accept">;
-  /** The metrics, or null if the app collects none. */
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }
@@ -42,9 +40,9 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  // Requests that view the service as a user do not count against the limits of that user.
+  // An operator can view the service as a user. This does not count against the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The mount path can be empty, because responses to reads contain it only in problems.
+  // Views as a user are read-only, and responses to reads contain the mount path only in problems.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -72,7 +70,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   });
 }
 
-/** Returns an app that serves some resources to the user that the dashboard has identified. */
+/** Returns an app that serves resources to the user that the dashboard has set for a request. */
 function innerApp(
   served: DashboardDependencies,
   table: RouteTable,

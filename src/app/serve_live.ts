@@ -8,7 +8,6 @@ import type { HonoApp } from "../service/hono_app.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
-/** The dependencies of {@link serveLive}. */
 export interface LiveRoutesDependencies extends BodyReadingOptions {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
@@ -18,7 +17,7 @@ export interface LiveRoutesDependencies extends BodyReadingOptions {
   readonly runtime: Runtime;
 }
 
-/** Serves multiplexed streams if a resource is subscribable. Returns the app. */
+/** Adds the route of multiplexed streams if a resource is subscribable. Returns the app. */
 export function serveLive(
   { hono, fetch, prefixOf }: HonoApp,
   served: LiveRoutesDependencies,

@@ -9,26 +9,25 @@ import { mountMcp } from "../service/describe/mount_mcp.ts";
 import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** The dependencies of {@link serveMcp}. */
 export interface McpDependencies {
   readonly facts: OpenapiInput;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly parseUser: (value: unknown) => User | null;
-  /** The requests that MCP tools have sent. */
+  /** The requests that MCP tools have sent to the app. */
   readonly ofTools: WeakSet<Request>;
   readonly bodies: BodyReadingOptions;
   readonly hono: Hono<AppEnv>;
   fetch(request: Request, info?: unknown): Promise<Response>;
 }
 
-/** Serves MCP in an app if MCP is configured. */
+/** Adds the route of MCP to an app if MCP is configured. */
 export async function serveMcp(
   { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: McpDependencies,
 ): Promise<void> {
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;
-  // The cast is safe: the module exports this function.
+  // The cast is safe: this is the type of the module's export.
   const { createMcp } = await import(creator) as {
     createMcp(parts: McpHandlerDependencies): AnswerMcp;
   };
@@ -51,5 +50,5 @@ export async function serveMcp(
   });
 }
 
-/** The path is a variable, so tools do not analyze the import. Only MCP needs the package. */
+/** The path is a variable, so that bundlers do not follow it: only MCP needs the package. */
 const creator = "../mcp/create_mcp.ts";

@@ -9,8 +9,8 @@ import { engineOf } from "../db/engine/engine_of.ts";
  * Makes the database record every change of the tables, whichever program makes the change: a
  * custom route, a script or another process. Recorded changes reach the subscribers of every
  * process that serves the database. Tables that are already recorded stay unchanged. Tables of
- * {@link Database.introspect} are accepted too. Call this function before `createApp`, which
- * otherwise records only the writes of its own requests in these tables.
+ * {@link Database.introspect} are accepted too. Call this function before `createApp`. Otherwise
+ * `createApp` records only the writes of its own requests to these tables.
  *
  * @example
  * ```ts

@@ -19,11 +19,12 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { sql, tableName, toStatement } from "../sql/fragment.ts";
 
 /**
- * Tries the scopes of the resources before the service starts: policies with their samples, other
- * functions with `samples`, and public functions. Each result is resolved, compiled and sent to the
- * database, which reads no rows. Throws a plain Error for the first scope with a fault. A function
- * that throws with the default sample is only a notice, because the function may need more members.
- * Another notice advises an index for each relation that a scope follows without one.
+ * Tests the scopes of the resources before the service starts: policies with their own example
+ * users, other functions with the users of `samples`, and public functions. Each result is
+ * resolved, compiled and sent to the database, which reads no rows. Throws a plain Error for the
+ * first scope with a fault. If a function throws with the default example user, the service only
+ * logs a notice, because the function may need more members of the user. Another notice advises an
+ * index for each relation that a scope follows without one.
  */
 export async function tryScopes(
   resources: readonly Resource[],
@@ -39,7 +40,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports each column, once, by which a scope finds related rows without an index. */
+/** Reports the columns by which a scope finds related rows without an index, each once. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {
@@ -61,15 +62,13 @@ function adviseIndexes(
   }
 }
 
-/** One call of a scope. */
+/** A test call of a scope with an example user. */
 interface Trial {
-  /** The option, such as `auth.read`. */
   readonly name: string;
-  /** The name of the policy, or null for another function. */
+  /** The name of the policy, or null if the scope is a plain function. */
   readonly policyName: string | null;
-  /** The description of the caller, for messages. */
   readonly caller: string;
-  /** True if an error of the function ends the start. */
+  /** True if the service must not start after an error of the function. */
   readonly isGiven: boolean;
   call(): ScopeResult | Promise<ScopeResult>;
 }
@@ -122,7 +121,7 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
   }
 }
 
-/** Returns the filter of a trial, or null without rows to find or without a result. */
+/** Returns the filter of a test call, or null if it matches no row or the function has thrown. */
 async function tryScope(
   { name, policyName, caller, isGiven, call }: Trial,
   { table, driver, policy, identityOf }: Resource,
@@ -138,7 +137,7 @@ async function tryScope(
     const filter = policy.resolve(await call(), name);
     if (filter.kind === "all" || filter.kind === "none") return null;
     requireEnumValues(filter);
-    // With `actAs`, the rights of the roles of users apply to the statement.
+    // With `actAs`, the statement would need the role of the user.
     if (identityOf === null) await tryStatement(filter, table, driver);
     return filter;
   } catch (cause) {

@@ -12,7 +12,7 @@ import { runTool, type ToolArguments, type ToolContext, type ToolResource } from
 import { filterGrammar, toolDefinitions, type ToolName } from "./tool_definitions.ts";
 import { sendAs, ToolRefusal } from "./tool_request.ts";
 
-/** Creates the function that responds to MCP clients, with a server object per request. */
+/** Creates the function that responds to MCP clients. Each request has its own server object. */
 export function createMcp(parts: McpHandlerDependencies): AnswerMcp {
   const resources = toolResources(parts.schema);
   const { schema: { basePath }, mountedAt, maxRequestBytes: maxRequestBodySize } = parts;
@@ -24,10 +24,10 @@ export function createMcp(parts: McpHandlerDependencies): AnswerMcp {
     const context = { send, resources, indexBase: mountedAt + basePath };
     // If clients shared a server object, one client could receive the response to another.
     return serverFor({ ...call, era, context }, parts);
-    // The service sends no notifications, but a client may hold one stream open.
+    // The service sends no notifications, but a client is allowed to hold one stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
-    // The SDK copies the request, but passes this object on to the tools unchanged.
+    // The SDK copies the request, but it passes this object to the tools unchanged.
     const extra = {};
     calls.set(extra, call);
     const authInfo = { token: "", clientId: "", scopes: [], extra };
@@ -35,7 +35,7 @@ export function createMcp(parts: McpHandlerDependencies): AnswerMcp {
   };
 }
 
-/** Serves the client that started this process. `call` is the caller of all requests. */
+/** Serves the client that started this process. `call` describes the caller of all requests. */
 export function serveMcpOverStdio(
   parts: McpHandlerDependencies,
   call: McpCall,
@@ -44,7 +44,7 @@ export function serveMcpOverStdio(
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
     send,
-    // This is a getter, because the resources may change with the tables.
+    // This is a getter, because the resources can change when the tables change.
     get resources() {
       return toolResources(parts.schema);
     },
@@ -63,7 +63,7 @@ function serverFor(
   { options, version, observe }: McpHandlerDependencies,
 ): McpServer {
   const server = new McpServer({ name: "resource-api", version });
-  // The type requires all tool names as keys, so no other key exists.
+  // The type of `toolDefinitions` requires all tool names and allows no other keys.
   for (const name of Object.keys(toolDefinitions) as ToolName[]) {
     const { description, input, isWrite } = toolDefinitions[name];
     if (isWrite && !options.write) continue;
@@ -101,7 +101,7 @@ function textResult(text: string, isError: boolean) {
   return { content: [{ type: "text" as const, text }], ...(isError ? { isError } : {}) };
 }
 
-/** Returns the question to the user before a deletion, or null after a confirmation. */
+/** Returns the question that asks the user to confirm a deletion, or null after a confirmation. */
 function questionOf(
   { resource, id, confirm }: ToolArguments,
   { era }: ServedCall,

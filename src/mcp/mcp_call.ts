@@ -16,9 +16,9 @@ export interface McpCall {
   readonly request: Request;
   /** Id of the user who calls, or null for an anonymous caller. */
   readonly user: string | null;
-  /** Resolves when the service uses the current tables. Absent if the tables cannot change. */
+  /** Resolves when the service has read changed tables. Absent if the tables cannot change. */
   readonly current?: () => Promise<void>;
-  /** Sends a request to the service itself on behalf of the caller. */
+  /** Sends a request to this service on behalf of the caller. */
   fetch(request: Request): Promise<Response>;
 }
 

@@ -1,11 +1,11 @@
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 
-/** The options of MCP, a protocol by which language models use the service. */
+/** The options of MCP, the protocol by which language models use the service. */
 export interface McpOptions {
   /** Offers tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
-  /** Host names at which clients may reach the service, in addition to those of this machine. */
+  /** Host names by which clients can reach the service, in addition to those of this machine. */
   readonly hosts?: readonly string[] | undefined;
 }
 

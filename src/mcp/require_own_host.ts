@@ -3,8 +3,9 @@ import { isLoopback } from "../protocol/loopback.ts";
 
 /**
  * Throws a 403 unless an MCP request comes from a program or a page of the service's own host.
- * Otherwise a page on the web could resolve its name to this machine (DNS rebinding), and the
- * browser would send its requests to this service. Browsers send an `Origin` with such requests.
+ * Otherwise the host name of a page on the web could resolve to this machine (DNS rebinding), and
+ * the browser would send the page's requests to this service. Browsers send an `Origin` with such
+ * requests.
  */
 export function requireOwnHost(
   { headers, url }: Request,
@@ -14,7 +15,7 @@ export function requireOwnHost(
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const isOwn = isOwnHost(host, hosts);
-  // If no hosts are configured, the names of the service are unknown, so browsers are refused.
+  // Without the option `hosts`, the service does not know its host names, and rejects browsers.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

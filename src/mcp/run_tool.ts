@@ -11,7 +11,7 @@ import {
 /** The context in which a tool runs for one request of one caller. */
 export interface ToolContext {
   readonly send: SendToolRequest;
-  /** The base path of resources in the service index, including the app's mount path. */
+  /** The base path of the resources, including the path at which the app is mounted. */
   readonly indexBase: string;
   /** The resources by the name that tools use. */
   readonly resources: ReadonlyMap<string, ToolResource>;
@@ -33,7 +33,7 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 /** Maximum number of rows in one response of a tool. */
 const maxRows = 20;
 
-/** Number of fields, besides the key, in a response to a call that selects no fields. */
+/** The number of fields, besides the key, in the response to a tool call without `select`. */
 const defaultFields = 8;
 
 /** Runs a tool, which sends one or two requests to the service. Throws a {@link ToolRefusal}. */
@@ -82,7 +82,7 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** Returns a function that finds a resource name by a path, with or without mount path. */
+/** Returns a function that finds a resource's name by its path, with or without the mount path. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;
@@ -174,7 +174,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // If the unique key in `on` finds a row, that row is updated like a row with an id.
+  // With `on`, an existing row can be updated, so the version is required as for a row with an id.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
@@ -233,7 +233,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** Returns the If-Match header of a write. It protects changes that the model has not seen. */
+/** Returns the If-Match header of a write, which protects changes that the model has not read. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -249,7 +249,7 @@ function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record
   return typeof key === "string" ? { "idempotency-key": key } : {};
 }
 
-/** Returns the path segment that addresses a row. The values of a composite key stay separate. */
+/** Returns the path segment that addresses a row. Commas separate the values of a composite key. */
 function rowSegment({ id }: ToolArguments, { isKeyless }: ToolResource): string {
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");

@@ -1,7 +1,7 @@
 /** Maximum number of characters in one response of a tool. */
 const maxCharacters = 20_000;
 
-/** Maximum characters of one string; 80 if the response is still too long. */
+/** Maximum number of characters of one string, or 80 if the response is still too long. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -22,7 +22,7 @@ export async function fitRows(
   }
 }
 
-/** Returns a value within the size limit. Cuts long strings, and cuts them further if needed. */
+/** Returns a value within the size limit. Truncates long strings, and further if necessary. */
 export function shortenValue(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;
@@ -35,7 +35,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value ?? null).length;
 }
 
-/** Strings that are never cut, because a part of a tag or a cursor is useless. */
+/** Members that are never truncated, because a part of an ETag or of a cursor is useless. */
 const whole: ReadonlySet<string> = new Set(["nextCursor", "etag"]);
 
 function cutCells(value: unknown, limit: number): unknown {

@@ -15,7 +15,7 @@ const ifMatch = { ...text, description: "The etag that query_rows gave with this
 
 /**
  * The definitions of all tools. They do not mention the tables, because clients send all
- * definitions to the model with each request.
+ * definitions to the model with each request, so they must be short.
  */
 export const toolDefinitions = {
   list_resources: tool("Lists what the caller may use.", { "cursor?": text }),
@@ -82,7 +82,7 @@ function tool(
         entries.map(([name, schema]) => [name.replace("?", ""), schema]),
       ),
       required: entries.map(([name]) => name).filter((name) => !name.endsWith("?")),
-      // If a misspelled filter were ignored, a call could affect more rows than intended.
+      // An unknown argument is an error. A misspelled filter must not affect all rows.
       additionalProperties: false,
     },
   };

@@ -18,18 +18,18 @@ export interface ToolAnswer {
 /** Sends the request of an MCP tool with the credentials of the tool's caller. */
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 
-/** An error that the model sees. The message states the error and what to do. */
+/** An error that the model receives. The message states the error and what to do. */
 export class ToolRefusal extends Error {}
 
 export interface ToolRequestsOptions {
-  /** Sends a request to the service itself. */
+  /** Sends a request to this service. */
   fetch(request: Request): Promise<Response>;
   readonly caller: Request;
   /** The base path of the resources inside the app, without a mount path. */
   readonly basePath: string;
 }
 
-/** Returns a function that sends the requests of MCP tools to the service for the tools' caller. */
+/** Returns a function that sends the requests of MCP tools to the service on behalf of `caller`. */
 export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
   return async ({ method, path, body, headers = {} }) => {
     const sent = callerHeaders(caller);

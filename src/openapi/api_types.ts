@@ -6,7 +6,8 @@ import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_sc
 
 /**
  * Returns TypeScript declarations for a service: each resource's rows, bodies and related rows, and
- * an interface of all resources. Types are written out, so editors need not compute them.
+ * an interface of all resources. The types do not refer to generic types, which editors would have
+ * to evaluate.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
@@ -120,7 +121,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation whose rows a body may write: the relation's target, and the target's type name. */
+/** A relation whose rows a body can write: its target, and the name of the target's type. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;
@@ -144,7 +145,7 @@ function membersType(members: readonly RelationMember[], written: WrittenRelatio
   return `{ ${members.map((one) => `${one}?: ${writtenType(one, written)}`).join("; ")} }`;
 }
 
-/** Returns the type for writing rows. Related new rows omit the foreign key to their parent. */
+/** Returns the type for writing rows. New nested rows omit the foreign key to the enclosing row. */
 function writtenType(
   member: RelationMember,
   { relation: { type }, target, name }: WrittenRelation,
@@ -155,7 +156,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations without body types. With `subscribe`, the client offers live lists. */
+/** Returns the operations that no body type shows. For `subscribe`, the client has live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

@@ -59,7 +59,7 @@ function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): Js
   };
 }
 
-/** Returns `minimum` and `maximum` of JSON numbers. Strings get a description instead. */
+/** Returns `minimum` and `maximum` for JSON numbers only. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -67,7 +67,7 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** Returns a description with the limits of a column whose JSON values are strings. */
+/** For a column whose JSON values are strings, returns a description with its limits. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),
@@ -76,7 +76,7 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** Returns the JSON Schema of a list or object column. Empty (any value) for other columns. */
+/** Returns the JSON Schema of a list or object column, or `{}` (any value) for other columns. */
 export function structureSchema(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,
@@ -164,7 +164,7 @@ function enumOf({ enumValues }: ColumnInfo): JsonSchema {
   return enumValues === null ? {} : { enum: enumValues };
 }
 
-/** Makes a schema accept null. OpenAPI 3.0 has no null type, and an `enum` must list null too. */
+/** Makes a schema accept null. OpenAPI 3.0 has no null type, and an `enum` must contain null. */
 function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   if (!isNullable || schema["type"] === undefined) return schema;
   const values = schema["enum"];
@@ -175,7 +175,7 @@ function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   };
 }
 
-/** Number of digits of a number that every engine stores exactly. */
+/** The number of digits of a number that every engine stores exactly. */
 const exactDigits = 15;
 
 function decimalPattern({ precision, scale }: ColumnInfo): string {

@@ -1,9 +1,9 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** The unique names of the resources, from which names of components and operations are formed. */
+/** The unique names of the resources, which begin the names of components and operations. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
-/** Suffixes of component names. A resource's name must be unique with each suffix, too. */
+/** Suffixes of component names. A resource's name with any suffix must be unique, too. */
 const suffixes = [
   ...[
     "",
@@ -18,7 +18,7 @@ const suffixes = [
   ],
 ];
 
-/** Component names that the document itself uses, so no resource may have them. */
+/** Component names of the document itself, which no resource can have. */
 const reserved = ["Problem"];
 
 /** Returns a unique name of ASCII letters and digits for each resource. */

@@ -11,17 +11,17 @@ export interface FieldSchema {
   /** Name of the field in rows and in bodies. */
   readonly name: string;
   /**
-   * Column kind of the field. It is `any` if the column may contain numbers and strings. It is
-   * `computed` for a computed field, which may have any value.
+   * Column kind of the field. It is `any` if the column can contain numbers and strings, and
+   * `computed` for a computed field, which can have any value.
    */
   readonly type: ColumnKind | "any" | "computed";
   /**
-   * For an integer, true if the safe form, which the client library requests, is a string of
-   * digits. For `any`, true if values have the same form as in paths. There, a value beyond 2^53 is
-   * a string of digits, and a string that looks like a number is quoted.
+   * For an integer, true if the client library receives strings of digits, because values can
+   * exceed 2^53. For `any`, true if values are written as in paths: a number beyond 2^53 is a
+   * string of digits, and a string that looks like a number is quoted.
    */
   readonly wide?: true;
-  /** True if the field may be null in a row. */
+  /** True if the field can be null in a row. */
   readonly nullable: boolean;
   /** True if the body that creates a row must contain the field. */
   readonly required: boolean;
@@ -35,9 +35,9 @@ export interface FieldSchema {
   readonly pattern?: string;
   /** Format that each string must have. */
   readonly format?: "email";
-  /** Lowest allowed value, in JSON form. */
+  /** The lowest allowed value, as it is in JSON. */
   readonly min?: unknown;
-  /** Highest allowed value, in JSON form. */
+  /** The highest allowed value, as it is in JSON. */
   readonly max?: unknown;
   /** JSON Schema (OpenAPI 3.0) of the field, for lists and for objects with known members. */
   readonly schema?: JsonSchema;
@@ -45,7 +45,7 @@ export interface FieldSchema {
   readonly readOnly?: true;
   /** Present if only the body that creates a row can set the field. */
   readonly createOnly?: true;
-  /** Present if only some users may read the field. Responses to other users omit it. */
+  /** Present if only some users can read the field. Responses to other users omit it. */
   readonly perUser?: true;
 }
 
@@ -99,17 +99,17 @@ function rulesOf(
   };
 }
 
-/** Converts a limit to a JSON number, because OpenAPI tools read long integers as doubles. */
+/** Converts a limit to a JSON number. OpenAPI tools read long integers as doubles anyway. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** Returns true if updates must not change the column. A body may repeat the stored value. */
+/** Returns true if no update changes the column. A body can still contain the stored value. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }
 
-/** Returns true if an embedded related row in the body can determine the foreign key. */
+/** Returns true if a nested row in the body can determine the foreign key. */
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>

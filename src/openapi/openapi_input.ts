@@ -17,11 +17,11 @@ export interface DocumentInfo {
 export interface DocumentServer {
   /** Absolute URL of the service, or a path relative to the document's server. */
   readonly url: string;
-  /** Description of this address for people. */
+  /** Description of this address, for human readers. */
   readonly description?: string | undefined;
 }
 
-/** A described route that belongs to no resource, such as login. */
+/** A route with a description that belongs to no resource, such as login. */
 export interface DescribedRoute {
   readonly method: string;
   /** Path with parameters as in Hono, such as `/api/auth/login`. */
@@ -29,7 +29,7 @@ export interface DescribedRoute {
   readonly description: RouteDescription;
 }
 
-/** The facts from which the OpenAPI document is created, besides the resources. */
+/** The facts that the OpenAPI document needs in addition to the resources. */
 export interface OpenapiInput extends DescribedService {
   readonly info: DocumentInfo;
   /** The addresses of the service, or null for the path at which the app is mounted. */
@@ -38,12 +38,12 @@ export interface OpenapiInput extends DescribedService {
   /** The authentication schemes by name. Any one of them identifies a user. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
-  /** True if a caller with an exhausted budget may continue by proof of work. */
+  /** True if a caller with an exhausted budget can continue with proof of work. */
   readonly challengesByWork: boolean;
   /** Name of the request header that contains a CAPTCHA token. */
   readonly captchaHeader: string;
-  /** Returns all routes that currently exist outside of resources. */
+  /** Returns the described routes outside of resources. Programs can add routes later. */
   routes(): readonly DescribedRoute[];
-  /** Returns how many routes the app currently has, including those without a description. */
+  /** Returns how many routes the app has now, including routes without a description. */
   routeCount(): number;
 }

@@ -18,7 +18,7 @@ export type OpenapiInfo = Partial<DocumentInfo>;
 const text = () => textLike("a text", /^.{1,10000}$/s);
 const url = () => textLike("a URL or a path", /^(?:https?:\/\/\S+|\/\S*)$/);
 
-/** The SPDX value for an unknown license. Linters reject a document without a license. */
+/** The SPDX value for "no statement about the license". Linters require a license. */
 const noAssertion = {
   name: "NOASSERTION",
   url: "https://spdx.github.io/spdx-spec/v2.3/document-creation-information/",
@@ -44,7 +44,7 @@ export interface ResolvedOpenapi {
   readonly servers: readonly DocumentServer[] | null;
 }
 
-/** Returns the document's options with their defaults. Also works if the option is `false`. */
+/** Returns the options with their defaults. The app can create the document even for `false`. */
 export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>): ResolvedOpenapi {
   const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;
   return { ui, info, servers: servers ?? null };

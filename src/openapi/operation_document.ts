@@ -15,7 +15,7 @@ import type { OpenapiInput } from "./openapi_input.ts";
 import { requestHeaders, securityRequirements } from "./operation_headers.ts";
 import { successResponses } from "./operation_success.ts";
 
-/** A route of a resource, with the resource's name in component names. */
+/** A route of a resource, and the name of the resource in the names of components. */
 export interface NamedRoute {
   readonly route: Route;
   readonly resource: Resource;
@@ -128,7 +128,7 @@ function bodyOf(
   }
 }
 
-/** Returns the schema of one new row. It includes the client's write id if streams contain it. */
+/** Returns the schema of a new row in a batch, with the optimistic id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
   const members = optimisticIdSchema(resource);
   return Object.keys(members).length === 0

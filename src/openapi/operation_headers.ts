@@ -6,7 +6,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
-/** Returns the header parameters that requests of a route may have. */
+/** Returns the headers that requests to a route can have. */
 export function requestHeaders(
   route: Route,
   resource: Resource,
@@ -95,8 +95,8 @@ export function securityRequirements(
 }
 
 /**
- * Returns one alternative requirement for each authentication scheme. If anonymous access is
- * sufficient, an empty requirement is the first.
+ * Returns one requirement for each authentication scheme, of which any is sufficient. An empty
+ * requirement for anonymous access comes first if it is sufficient.
  */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],

@@ -5,7 +5,7 @@ import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
-/** Returns the codes of the problems that a route of a resource may respond with. */
+/** Returns the codes of the problems with which a route of a resource can respond. */
 export function possibleProblems(
   { endpoint, method, path }: Route,
   resource: Resource,
@@ -41,7 +41,7 @@ export function possibleProblems(
   ];
 }
 
-/** Returns true if a search or stream needs fields that some users may not read. */
+/** Returns true if a search or stream needs fields that some users cannot read. */
 function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
   return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }

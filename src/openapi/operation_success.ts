@@ -50,7 +50,7 @@ export function successResponses(
   };
 }
 
-/** Returns the response of a create that has updated a row with the same unique key. */
+/** Returns the response of a create that instead updates a row with an equal unique key. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,
@@ -196,7 +196,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Returns the schema of an aggregate's groups. Exact sums and averages are strings, or null. */
+/** Returns the schema of an aggregate's groups. Exact sums and averages are strings or null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, responseColumnSchema({ ...as, notNull: false })] as const

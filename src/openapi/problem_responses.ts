@@ -16,7 +16,7 @@ export const problemSchema: JsonSchema = {
   required: ["type", "title", "status", "detail"],
 };
 
-/** Collects the error responses of a document, so that each is a component only once. */
+/** Collects the error responses of a document, so that the document contains each only once. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 
@@ -41,7 +41,7 @@ export class ProblemResponses {
   }
 }
 
-// The type requires all problem codes as keys, so no other key exists.
+// The type of `problemCodes` requires all codes and allows no other keys.
 const order = Object.keys(problemCodes) as ProblemSlug[];
 
 function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {

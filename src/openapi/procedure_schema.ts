@@ -8,9 +8,9 @@ export interface ProcedureSchema {
   readonly name: string;
   /** True if callers need not be signed in. */
   readonly public: boolean;
-  /** JSON Schema of the body. Empty, to accept any value, if the validation library has none. */
+  /** JSON Schema of the body, or `{}` (any value) if the validation library provides none. */
   readonly input: JsonSchema;
-  /** JSON Schema of `data` in the response. Empty if the validation library provides none. */
+  /** JSON Schema of `data` in the response, or `{}` if the validation library provides none. */
   readonly output: JsonSchema;
 }
 
@@ -31,7 +31,7 @@ function jsonSchemaOf(
     const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
     return schema;
   } catch (error) {
-    // The library throws for a type that JSON Schema cannot express. Any value is accepted then.
+    // The library throws if JSON Schema cannot express a type. The schema then allows any value.
     if (error instanceof Error) return {};
     throw error;
   }

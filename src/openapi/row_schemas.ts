@@ -56,7 +56,7 @@ export function rowSchemas(
     ...(Object.keys(relations).length === 0 ? {} : { [`${name}Patch`]: update }),
     [`${name}Replace`]: withMembers(replace, relations),
     [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), { ...condition, ...named }),
-    // An upsert by another unique key needs no primary key in its items.
+    // If an upsert finds rows by another unique key, its items need no primary key.
     [`${name}UpsertItem`]: withMembers(
       uniqueKeysOf(resource).length > 1 ? create : withKey(create, keys),
       { ...condition, ...named },
@@ -64,7 +64,7 @@ export function rowSchemas(
   };
 }
 
-/** Returns the schema of `_optimisticId`, a client's write id. Empty if no stream contains it. */
+/** Returns the schema of the member with which a client names its write. Empty without streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

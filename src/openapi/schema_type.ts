@@ -27,7 +27,7 @@ function plainType(schema: JsonSchema): string {
     case "null":
       return type;
     case "integer":
-      // The client library requests the safe form, in which this number is a string.
+      // The client library receives this number as a string.
       return schema["x-safe-type"] === "string" ? "string" : "number";
     case "number":
       return "number";

@@ -9,7 +9,7 @@ import { routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
 
-/** The index of a service: the operations that one caller may use. */
+/** The index of a service: its resources and the operations that one caller can use. */
 export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
@@ -19,9 +19,9 @@ export interface IndexEntry {
   readonly path: string;
   readonly primaryKey: readonly string[];
   readonly fields: readonly FieldSchema[];
-  /** Relations to other resources that the caller may read. */
+  /** Relations to other resources that the caller can read. */
   readonly relations: readonly RelationSchema[];
-  /** The requests that the caller has a right to send. */
+  /** The requests that the caller is allowed to send. */
   readonly requests: readonly IndexRequest[];
 }
 
@@ -34,7 +34,7 @@ export interface IndexRequest {
 
 /**
  * Returns the service index for one caller. It omits resources to which the caller has no access.
- * Rejects if a scope function fails, unless it refuses the caller.
+ * Rejects if a scope function throws anything but a 401 or 403.
  */
 export async function serviceIndexFor(
   user: User | null,
@@ -71,7 +71,7 @@ export async function serviceIndexFor(
   };
 }
 
-/** Returns the accesses that the caller has, for all rows or for some of them. */
+/** Returns the kinds of access that the caller has, for all rows or for some of them. */
 async function accessesOf(user: User | null, resource: Resource): Promise<ReadonlySet<Access>> {
   const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
   const granted = await Promise.all([...wanted].map(async (access) => {
@@ -91,7 +91,7 @@ function mayUse(
   accesses: ReadonlySet<Access>,
 ): boolean {
   if (!endpoint.accesses.every((access) => accesses.has(access))) return false;
-  // Procedures have no scope, but a call may require a user.
+  // Procedures have no scope, but a call can require a user.
   try {
     endpoint.requireAccess(user, resource);
     return true;

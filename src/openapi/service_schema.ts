@@ -26,7 +26,7 @@ export interface ResourceSchema {
   readonly path: string;
   /** Names of the key's fields in order, without hidden fields. */
   readonly primaryKey: readonly string[];
-  /** Present for a view or table without a key, whose single rows have no paths. */
+  /** Present for a view or table without a key. Its single rows have no paths. */
   readonly keyless?: true;
   /** The fields in the order of the table, then the computed fields. */
   readonly fields: readonly FieldSchema[];
@@ -50,16 +50,16 @@ export interface RelationSchema {
   readonly resource: string;
   /** The path of the related resource. */
   readonly path: string;
-  /** True if the `filter` parameter may use the relation. */
+  /** True if the `filter` parameter can use the relation. */
   readonly filterable: boolean;
   /**
-   * The members for related rows in bodies. In a POST, only `connect` and `create` work. Absent if
+   * The members for related rows in bodies. A POST accepts only `connect` and `create`. Absent if
    * bodies cannot write related rows.
    */
   readonly writes?: readonly RelationMember[];
   /**
-   * The fields that are equal in related rows. They are lists if the foreign key has several
-   * columns. Absent for a relation through a link table, or if a field is hidden.
+   * The fields that have equal values in a row and its related rows. They are lists if the foreign
+   * key has several columns. Absent for a relation through a link table, or if a field is hidden.
    */
   readonly on?: {
     readonly field: string | readonly string[];
@@ -73,7 +73,7 @@ export interface EtagSchema {
   readonly weak: boolean;
   /** True if a write of a single row must send `If-Match`. */
   readonly required: boolean;
-  /** The field that every write increments. Absent if the table lacks it, or if it is hidden. */
+  /** The field that every write increments. Absent if there is none, or if it is hidden. */
   readonly versionField?: string;
 }
 

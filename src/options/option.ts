@@ -5,11 +5,11 @@ import { showValue } from "../problem/show_value.ts";
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the option, `abuseProtection.pow.difficulty`, or "" for the configuration. */
+  /** The path of the option, e.g. `abuseProtection.pow.difficulty`. Empty for the configuration. */
   readonly path: string;
 }
 
-/** The values that an option accepts, as data for programs that read the option's description. */
+/** The values that an option accepts, as data for documentation and other programs. */
 export type OptionShape =
   | { readonly kind: "number"; readonly whole: boolean; readonly from: number; readonly to: number }
   | { readonly kind: "name"; readonly names: readonly string[] }
@@ -25,11 +25,11 @@ export interface OptionRules {
   /** Returns true if the option accepts a value. `readParts` checks the members of the value. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the members of an accepted value. If absent, the value is used unchanged. */
+  /** Reads the members of an accepted value. If absent, the value is returned unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /** Returns words for a frequent mistake, in place of "must be …", or null for other values. */
+  /** Returns a message for a frequent mistake, instead of "must be …", or null for any other. */
   readonly advice?: (given: unknown) => string | null;
-  /** True if messages may show an invalid string. False or absent for a secret. */
+  /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
   /** The default value, in the form in which a caller sets the option. */
@@ -38,7 +38,7 @@ export interface OptionRules {
 
 /**
  * The description of one option: the accepted values and the default. The checks, the defaults and
- * the tests of the documentation use this description. `T` is the type of the read value.
+ * the tests of the documentation use this description. `T` is the type of the value after reading.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -56,7 +56,7 @@ export class Option<T> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /** Returns a copy of this option that checks a value and returns the caller's own object. */
+  /** Returns a copy of this option that checks the value, but returns the caller's object. */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({
@@ -68,7 +68,7 @@ export class Option<T> {
     });
   }
 
-  /** Returns a copy of this option with an extra message for frequent mistakes, from `advice`. */
+  /** Returns a copy of this option with special messages for frequent mistakes; see `advice`. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
@@ -81,7 +81,7 @@ export class Option<T> {
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Checks and reads a value. Throws a plain Error of one sentence that names the option. */
+  /** Checks and reads a value. Throws a plain Error, in one sentence that names the option. */
   read(given: unknown, place: OptionLocation): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
@@ -118,7 +118,7 @@ export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
-/** Describes a group of options. Reading an unknown name throws an Error with the nearest name. */
+/** Describes a group of options. Reading an unknown name throws an Error that suggests a name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
 ): Option<OptionValues<Members> | undefined> {
@@ -164,7 +164,7 @@ export function listOf<T>(
     takes: `a list of ${of}`,
     fits: Array.isArray,
     shape: { kind: "list", each },
-    // `fits` has checked that the value is a list. Array.from also visits the holes of a list.
+    // `fits` has checked that it is a list. Array.from also visits the empty slots of a list.
     readParts: (given, { subject, path }) =>
       Array.from(
         given as readonly unknown[],
@@ -173,7 +173,7 @@ export function listOf<T>(
   });
 }
 
-/** Describes an option with two forms. The first form that accepts a value reads the value. */
+/** Describes an option with two forms. The first form that accepts the value reads it. */
 export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B> {
   const options = [first, second];
   return new Option({
@@ -186,7 +186,7 @@ export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B>
 }
 
 function isObject(given: unknown): boolean {
-  // The pattern rejects lists, promises, Maps and objects whose content is not their members.
+  // The pattern rejects lists, promises, Maps and other objects whose content is not in members.
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 

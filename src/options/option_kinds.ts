@@ -21,7 +21,7 @@ export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Opti
   });
 }
 
-/** Describes a timer's duration in milliseconds. After 2^31 ms, a timer would fire immediately. */
+/** Describes a timer's duration in milliseconds. A timer above 2^31 ms would fire immediately. */
 export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
@@ -76,7 +76,7 @@ export function textLike(takes: string, pattern: RegExp): Option<string | undefi
   });
 }
 
-/** Describes a function. Rejects a generator function, because its body would never run. */
+/** Describes a function. A generator function is rejected, because a call does not run its body. */
 export function callback<Callback>(takes = "a function"): Option<Callback | undefined> {
   return new Option({
     takes,
@@ -89,7 +89,7 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/** Describes a synchronous function. A promise would be mistaken for the result. */
+/** Describes a synchronous function. An async function is rejected: its promise is no result. */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",
@@ -100,7 +100,7 @@ export function synchronous<Callback>(): Option<Callback | undefined> {
   });
 }
 
-/** Describes an object that is recognized by its members. `takes` follows "must be". */
+/** Describes an object with certain members. `takes` follows "must be" in messages. */
 export function objectWith<Made>(
   takes: string,
   ...members: readonly string[]

@@ -1,7 +1,7 @@
-/** Names by their normalized form, in which near misses are looked up. */
+/** Known names by their normalized form, to find the name that a client has misspelt. */
 export type NamesByNormalForm = ReadonlyMap<string, string>;
 
-/** Returns the names by their normalized form. Of names with equal forms, the first is used. */
+/** Returns the names by their normalized form. If names have an equal form, the first is used. */
 export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   const byPlain = new Map<string, string>();
   for (const name of names) {
@@ -17,16 +17,16 @@ export function normalFormOf(name: string): string {
 }
 
 /**
- * Returns the known name of which `name` is a near miss. The known name is so near that no other
- * name can be meant. Use this function if unknown names are otherwise allowed. If unknown names are
- * errors, use {@link nearestName}, which accepts less similar names.
+ * Returns the known name that is so similar to `name` that no other name can be meant. Use this
+ * function if unknown names are allowed otherwise. If unknown names are errors, use
+ * {@link nearestName}, which also returns less similar names.
  */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);
   return names.get(plain) ?? nearOf(plain, names);
 }
 
-/** Returns the known name that is near. Short names have no near names. */
+/** Returns the first similar name. A short name has no similar names. */
 function nearOf(plain: string, names: NamesByNormalForm): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {
@@ -37,7 +37,7 @@ function nearOf(plain: string, names: NamesByNormalForm): string | undefined {
 
 const minNearLength = 5;
 
-/** Returns true if the names differ in one added, removed or changed character, or by one swap. */
+/** Returns true if the names differ by one added, removed or changed character, or by one swap. */
 function isNear(name: string, known: string): boolean {
   if (Math.abs(name.length - known.length) > 1) return false;
   let start = 0;

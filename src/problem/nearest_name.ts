@@ -6,13 +6,13 @@ import { normalFormOf } from "./near_miss.ts";
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // At most half of the letters may be wrong: "create" is near "read", with another meaning.
+  // At most half of the letters can differ: "create" is near "read", but means something else.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
-    // A column name may have no letters. No name can be a misspelling of such a column name.
+    // A column name without letters cannot be similar to another name.
     if (candidate === "") continue;
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
@@ -25,8 +25,8 @@ export function nearestName(
 }
 
 /**
- * Returns the visible field that is nearest to a name from a client. The limit is stricter than for
- * option names, because half of a field name often equals half of another field name.
+ * Returns the visible field that is nearest to a name from a client. It must be more similar than
+ * an option name, because half of a field name often equals half of another field name.
  */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
   // The time grows with the square of the length, because each pair of characters is compared.
@@ -42,7 +42,7 @@ const maxComparedLength = 100;
 /** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is near. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  // The name is quoted as in a filter.
+  // The name is quoted as in a filter, because it can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 

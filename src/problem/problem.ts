@@ -21,7 +21,8 @@ export interface ProblemOptions {
 
 /**
  * A problem: an error of the caller, with one of the problem codes. A problem is the only error
- * that code throws on purpose. Any other error becomes a 500 and an observation.
+ * that code throws on purpose. For any other error, the response is a 500, and an observation
+ * contains the error.
  *
  * @example
  * ```ts
@@ -76,7 +77,7 @@ export function problemReply(problem: Problem): Reply {
     status: problem.status,
     headers: {
       "content-type": "application/problem+json",
-      // Caches must not store the refusal, because the next request may succeed.
+      // Caches must not store the response, because the next request can succeed.
       "cache-control": "no-store",
       ...problem.headers,
     },

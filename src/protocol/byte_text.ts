@@ -1,6 +1,6 @@
 /**
  * Converts bytes to hexadecimal strings and base64. Uses the functions of ECMAScript 2026 if the
- * host has them, because they are the fastest. `Buffer` is used in Node before version 25.
+ * host has them, because they are the fastest, and otherwise `Buffer` (Node before version 25).
  */
 import { Buffer } from "node:buffer";
 
@@ -30,7 +30,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * Decodes base64 to bytes. Throws a SyntaxError for a string without padding, with white space or
- * with bits after the last byte. Therefore equal bytes have only one spelling.
+ * with bits after the last byte. Therefore any bytes have only one valid spelling.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
@@ -44,7 +44,7 @@ export function base64ToBytes(text: string): Uint8Array {
  * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
  * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
  * platform's decoders also accept white space, padding and up to four spellings of the same bytes.
- * A single-use token that is recorded as a string could then be used several times.
+ * With these decoders, a client could use a single-use token several times in different spellings.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));

@@ -7,7 +7,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 
 /**
  * Returns the headers for an internal request on behalf of the caller of `request`: credentials,
- * origin, addresses, and all other headers that middleware may read.
+ * origin, addresses, and all other headers except those that describe the request itself.
  */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));

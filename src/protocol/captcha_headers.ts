@@ -6,6 +6,6 @@ export const captchaHeaders = {
   provider: "service-captcha-provider",
   siteKey: "service-captcha-sitekey",
   action: "service-captcha-action",
-  /** The client sends the token in this header. The service can read another header instead. */
+  /** The header in which clients send the token. The service can use another header instead. */
   token: "service-captcha-token",
 } as const;

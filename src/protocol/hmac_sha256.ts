@@ -9,8 +9,8 @@ export interface HmacSha256 {
 }
 
 /**
- * Creates the HMAC-SHA-256 of a key. The two blocks that depend only on the key are hashed once, so
- * a short message needs two compressions instead of four.
+ * Creates the HMAC-SHA-256 of a key. The two blocks that depend only on the key are hashed once, in
+ * advance. The hash of a short message then needs two compressions instead of four.
  */
 export function createHmacSha256(key: Uint8Array): HmacSha256 {
   const hasher = createSha256();

@@ -4,7 +4,7 @@ export function parseJsonObject(bytes: Uint8Array): object | null {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch (error) {
-    // A TypeError means invalid UTF-8, a SyntaxError invalid JSON.
+    // `decode` throws a TypeError for invalid UTF-8, and `JSON.parse` a SyntaxError.
     if (error instanceof TypeError || error instanceof SyntaxError) return null;
     throw error;
   }

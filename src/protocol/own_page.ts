@@ -10,17 +10,17 @@ export function isFromOwnPage(
   const origin = headers.get("origin");
   if (origin !== null && trustedOrigins.has(origin)) return true;
   const site = headers.get("sec-fetch-site");
-  // `same-site` is another subdomain, which may have another owner. `none` is a request that the
-  // user started, for example from the address bar.
+  // `same-site` is a request from another subdomain, which can have another owner. `none` is a
+  // request that the user has started, for example in the address bar.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // Only hosts are compared, because a proxy may end TLS. A sandboxed page has the origin `null`.
+  // Only hosts are compared, because a proxy can end TLS. A sandboxed page has the origin `null`.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;
 }
 
-/** Returns the host as in an origin with this scheme, without the default port of the scheme. */
+/** Returns the host as an origin with this scheme contains it: without the default port. */
 function hostOf(protocol: string, host: string | null): string | null {
   return host === null ? null : URL.parse(`${protocol}//${host}`)?.host ?? null;
 }

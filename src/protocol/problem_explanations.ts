@@ -137,5 +137,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "token may still be valid.",
 };
 
-/** The problems that are documented but that only a future version returns. */
+/** Problem codes that are documented now but used only by a future version. */
 export const futureProblems: ReadonlySet<ProblemSlug> = new Set();

@@ -1,9 +1,9 @@
-/** A response as plain data. The responder converts the data to a `Response` at the end. */
+/** A response as plain data, from which the pipeline creates a `Response` at the end. */
 export interface Reply {
   readonly status: number;
   /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the response. A stream if the body is too large for memory. */
+  /** The body of the response. It is a stream if the body is too large to be held in memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 

@@ -3,7 +3,7 @@ import type { ProblemSlug } from "./problem_codes.ts";
 /** JSON Schema in the dialect of OpenAPI 3.0. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI description of a mounted route that belongs to no resource. */
+/** The OpenAPI description of a route that belongs to no resource. */
 export interface RouteDescription {
   /** The `operationId`. */
   readonly id: string;

@@ -1,7 +1,7 @@
 /**
- * SHA-256 (FIPS 180-4) in plain TypeScript, which also runs in browsers. For messages of a few
- * blocks it is faster than a call into a native library. It can continue from a midstate, which
- * HMAC and the search for a proof of work need.
+ * SHA-256 (FIPS 180-4) in plain TypeScript, also for browsers. For messages of a few blocks it is
+ * faster than a call into a native library. It can continue from a midstate (the state after some
+ * blocks), which HMAC and proof of work need.
  */
 export interface Sha256 {
   /** Returns the 32 bytes of the digest, in a new array. */
@@ -58,7 +58,7 @@ export function createSha256(): Sha256 {
   };
 }
 
-/** Returns the SHA-256 midstate after whole blocks. Throws a RangeError for a partial block. */
+/** Returns the state of SHA-256 after whole blocks. Throws a RangeError for a partial block. */
 export function midstateAfter(blocks: Uint8Array): Midstate {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
   const state = initialState.slice();
@@ -111,7 +111,7 @@ export function compress(state: Int32Array, schedule: Int32Array): void {
   state[6]! += g;
   state[7]! += h;
 }
-/** Reads a block byte by byte, because a view of the message is as expensive as reading it. */
+/** Reads a block byte by byte, because creating a DataView takes as long as reading the block. */
 function readBlock(bytes: Uint8Array, at: number, schedule: Int32Array): void {
   for (let i = 0, next = at; i < 16; i++, next += 4) {
     schedule[i] = bytes[next]! << 24 | bytes[next + 1]! << 16 | bytes[next + 2]! << 8 |
@@ -150,7 +150,7 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** Returns the first 32 bits of a root's fraction, in integers, as a double has too few bits. */
+/** Returns the first 32 bits of a root's fraction, by integers: doubles are not precise enough. */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;

@@ -5,9 +5,9 @@ const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * Returns a string as a response body that is encoded in parts, as the client receives them. A
- * listener would accept a whole string immediately. A response that its client never reads would
- * then count as delivered.
+ * Returns a string as a response body, whose parts are encoded only as fast as the client receives
+ * them. The HTTP server would accept a whole string immediately, and a response that its client
+ * never reads would count as delivered.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;

@@ -2,7 +2,7 @@ import { sleep } from "./event_loop.ts";
 import { randomDelayBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The maximum waits of a backoff: first `firstMs`, and then `factor` times the last maximum. */
+/** The maximum waits of a backoff: first `firstMs`, and `factor` times as long after each try. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;
@@ -11,8 +11,8 @@ export interface Backoff {
 
 /**
  * Waits with backoff before another try, after `failedTries` failures. The wait is random, between
- * 0 and a maximum that grows with each failure ("full jitter"). Because the wait is random, tries
- * that have collided rarely collide again.
+ * 0 and a maximum that grows with each failure ("full jitter"). Because the waits are random,
+ * processes that have collided rarely collide again.
  */
 export function waitBackoff(
   failedTries: number,

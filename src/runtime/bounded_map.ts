@@ -3,24 +3,24 @@ export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   readonly size: number;
-  /** Returns the entries. The iteration does not count as use of an entry. */
+  /** Returns the entries. The iteration does not make an entry more recently used. */
   entries(): Iterable<readonly [K, V]>;
 }
 
 /** The byte limit of a map. Clients choose some of the keys, so entries can have any size. */
 export interface ByteBound<K, V> {
-  /** The maximum bytes of all entries together. An entry of more than half of it is not stored. */
+  /** The maximum bytes of all entries together. An entry larger than half of it is not stored. */
   readonly maxBytes: number;
   /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;
 }
 
 /**
- * Creates a {@link BoundedMap} of two generations. Entries in use move to the young generation.
- * When the young generation is full, the old generation is dropped as a whole. A single Map that
- * deletes its oldest key at every `set` is slower. To find its first key, it steps over the slots
- * of all deleted keys. This cost 20 µs per request with a full cache. The map holds at most
- * `capacity` entries, and no more bytes than the bound allows, if there is a bound.
+ * Creates a {@link BoundedMap} that consists of a young and an old Map. A used entry moves to the
+ * young Map. When the young Map is full, it becomes the old Map, and the previous old Map is
+ * dropped. A single Map that deletes its oldest key at every `set` is slower: to find its first
+ * key, it steps over the slots of all deleted keys, which took 20 µs per request. `capacity` is the
+ * maximum number of entries.
  */
 export function boundedMap<K, V>(
   capacity: number,
@@ -74,18 +74,18 @@ export function boundedMap<K, V>(
   };
 }
 
-/** The bound for entries of similar size, for which a maximum number suffices. */
+/** No limit of bytes, for entries of similar size, for which the number is a sufficient limit. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
-/** The number of remembered hashes of strings that occurred once. */
+/** The number of remembered hashes of strings that have occurred once. */
 const places = 4_096;
 /** The number of characters of a long string that are included in the hash. */
 const hashedCharacters = 128;
 
 /**
  * A {@link BoundedMap} of values computed from strings. A value is stored only when its string
- * occurs a second time. Otherwise, if each request had a new string, V8 would copy all short-lived
- * values at each garbage collection.
+ * occurs a second time. Otherwise, if each request had a new string, V8 would have to copy many
+ * useless values at each garbage collection.
  */
 export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;

@@ -9,13 +9,13 @@ import { describeTablesChanged } from "./observations/tables_changed.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 export interface ConsoleObserverOptions {
-  /** The format: a line of text (default on a terminal) or a JSON object (default elsewhere). */
+  /** The format: text lines (default on a terminal) or JSON objects (default elsewhere). */
   readonly format?: "text" | "json" | undefined;
-  /** Writes one line, passed without a line break. Default: writes to the standard error. */
+  /** Writes one line, which has no line break at its end. Default: writes to the standard error. */
   readonly write?: ((line: string) => void) | undefined;
   /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
-  /** The number of the worker, which every line contains. Several processes can share a console. */
+  /** The number of the worker, for every line, because several processes can share a console. */
   readonly worker?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ function toText(observation: Observation, worker: number | undefined): string {
   const source = worker === undefined ? "" : `worker ${worker}: `;
   const line = `${levelOf(observation)}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
-  // The lines of a stack are indented, so that none of them looks like another observation.
+  // The lines of a stack are indented, so that no line looks like another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
   const stack = lines.map((text) => `    ${oneLine(text)}`);
   return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
@@ -179,7 +179,7 @@ function oneLine(text: string): string {
 /** Returns the message of the error, then the message of each cause, in one line. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
-  // The number of causes is limited, because an error of another library may be its own cause.
+  // The number of causes is limited, because an error of another library can be its own cause.
   for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
     if (!(cause instanceof Error)) break;
     reasons.push(`${cause.name}: ${cause.message}`);
@@ -196,8 +196,8 @@ function since(suppressed: number): string {
 /**
  * Returns the stack of an error with its causes, or the thrown value if it is not an Error. Never
  * throws. Returns an empty string if the error is a problem for the client or a refusal of an
- * overloaded service. Any client can cause thousands of refusals, and printing a stack takes longer
- * than refusing.
+ * overloaded service. Any client can cause thousands of these errors, and printing a stack takes
+ * longer than the response.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

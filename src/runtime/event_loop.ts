@@ -3,7 +3,7 @@ import type { Clock } from "./runtime.ts";
 
 /**
  * Waits, and keeps the process alive, unlike a timer of the {@link Clock}. Used when nothing else
- * keeps the process alive, such as between two attempts to listen.
+ * keeps the process alive, for example between two attempts to open a port.
  */
 export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -21,17 +21,17 @@ export function keepAlive(): () => void {
  */
 export const afterPendingIo: (work: () => void) => unknown = setImmediate;
 
-/** Lets other requests run if they have waited long. Long work calls it between its parts. */
+/** Lets other requests run if the current work has taken long. Long work calls it repeatedly. */
 export type YieldTurn = () => Promise<void>;
 
 /** The maximum time for which long work delays other requests, in milliseconds. */
 const maxTurnMs = 5;
 
 /**
- * Creates a {@link YieldTurn} for one piece of work. While any work is ready to run, Deno polls its
- * sockets only occasionally. During an export, this delayed other requests by 30 ms. Only a real
- * timer lets other requests run. A timer costs a millisecond, so it is used only once per
- * `maxTurnMs`.
+ * Creates a {@link YieldTurn} for one piece of work. While there is work to run, Deno polls its
+ * sockets only occasionally. During an export, this delayed other requests by 30 ms. Only a wait
+ * for a real timer lets Deno handle other requests. A timer costs a millisecond, so it is used only
+ * once per `maxTurnMs`.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Returns a random delay, so that clients that arrived together return at different times. */
+/** Returns a random delay, so that clients that arrived together do not all return together. */
 export function randomDelayBetween(
   { random }: Pick<Runtime, "random">,
   least: number,

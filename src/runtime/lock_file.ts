@@ -15,14 +15,14 @@ export function openLockFile(path: string, mode: number): LockFile {
   try {
     return Deno.openSync(path, { read: true, write: true, create: true, mode });
   } catch (error) {
-    // The file belongs to another user. For the lock, opening the file for reading is sufficient.
+    // If the file belongs to another user, opening it for reading is sufficient for the lock.
     const isOfOther = error instanceof Deno.errors.PermissionDenied && existsSync(path);
     if (isOfOther) return Deno.openSync(path, { read: true });
     throw error;
   }
 }
 
-/** Returns true if the lock file exists. Returns false without the permission to open it. */
+/** Returns true if the lock file exists, and false without the permission to read it. */
 export function lockFileExists(path: string): boolean {
   return isDeno && isPermitted(path) && existsSync(path);
 }

@@ -1,7 +1,7 @@
 /** A value, or a promise of the value. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Calls `next` immediately with a value, or later with a promise's value. `await` is slower. */
+/** Calls `next` with a value immediately, or when the promise resolves. `await` would be slower. */
 export function chain<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -22,7 +22,7 @@ export function catching<T>(
   }
 }
 
-/** Converts an application's result to a {@link MaybePromise}. Accepts every thenable. */
+/** Converts the result of application code to a {@link MaybePromise}. Accepts every thenable. */
 export function toMaybePromise<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

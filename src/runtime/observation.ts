@@ -14,7 +14,7 @@ export type Observation =
   | OperatorObservation
   | TablesChanged;
 
-/** The kinds of observations, and the facts that an observation of each kind contains. */
+/** The kinds of observations, and the members of each kind. */
 export type ObservationFacts = AccountFacts & {
   notice: { message: string };
   deprecated: { message: string };
@@ -28,7 +28,7 @@ export type ObservationFacts = AccountFacts & {
     method: string;
     path: string;
     error: unknown;
-    /** Number of refusals of an overloaded service that were not reported since the last report. */
+    /** Number of failures of an overloaded service that were not reported since the last report. */
     suppressed?: number;
   };
   answer_broke_off: { path: string; error: unknown };
@@ -42,7 +42,7 @@ export type ObservationFacts = AccountFacts & {
   live_mismatch: { table: string; column: string; operator: string };
   aggregate_mismatch: { resource: string };
   table_left_out: { table: string; reason: string };
-  /** The command line serves no table of this Postgres schema. */
+  /** The command line serves no table of this Postgres schema, for the stated reason. */
   schema_left_out: { schema: string; reason: string };
   tables_unread: { error: unknown };
   /** A client of MCP has called a tool. `user` is null for an anonymous caller. */
@@ -70,12 +70,12 @@ export type ObservationFacts = AccountFacts & {
   customer_not_linked: { provider: string; customer: string };
   search_outbox_missed: { index: string; count: number; error: unknown };
   search_outbox_failed: { error: unknown };
-  /** `rows` is the number of rows that are missing or outdated in the index. */
+  /** `rows` is the number of rows that are missing from the index or outdated in it. */
   search_index_failed: { index: string; rows: number; error: unknown };
   search_index_unfilled: { index: string; error: unknown; retryInMs: number };
 };
 
-/** The reason why a proof of work was refused, for the operator. The client does not see it. */
+/** The reason why a proof of work was rejected, for the operator. The client does not see it. */
 export type PowRefusal =
   | "absent"
   | "malformed"

@@ -6,15 +6,15 @@ import type { Runtime } from "./runtime.ts";
 export const envOptionDescription = oneOf("development", "production");
 
 /**
- * Returns true in production. The option `env` decides, or `SERVICE_ENV` if the option is not set.
- * Deno Deploy always counts as production.
+ * Returns true in production. The option `env` determines this, or `SERVICE_ENV` without the
+ * option. On Deno Deploy, always returns true.
  */
 export function isInProduction(
   env: "development" | "production" | undefined,
   runtime: Pick<Runtime, "environment">,
 ): boolean {
   const variable = "SERVICE_ENV";
-  // Many shell scripts set a variable to the empty string to unset it.
+  // Many shell scripts set a variable to the empty string to remove it.
   const inherited = runtime.environment(variable) || undefined;
   const found = env ??
     envOptionDescription.read(inherited, { subject: "Cannot start", path: variable });

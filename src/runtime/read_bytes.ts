@@ -1,26 +1,24 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** The number of parts of a stream that may be arbitrarily small. */
+/** The number of parts of a stream that can have any size. */
 const freeParts = 1_024;
-/** The required average size of all further parts, in bytes. Receiving a part takes time. */
+/** The average size that all other parts must have, in bytes, because each part takes time. */
 const bytesOfPart = 64;
 
 export interface ReadBytesOptions {
-  /** The maximum number of bytes. */
   readonly limit: number;
   /** The announced number of bytes. Absent if the sender has announced none. */
   readonly expected?: number;
   /** Called when the number of bytes in memory grows. If it throws, reading stops. */
   readonly hold?: (bytes: number) => void;
-  /** Called before each part. The part is read after the returned promise has resolved. */
+  /** Called before each part. The part is read after the returned promise, if any, has resolved. */
   readonly nextPart?: () => Promise<void> | undefined;
 }
 
 /**
  * Reads all bytes of a stream. Stops if there are more than `limit` bytes or very many small parts.
- * The result shares no memory with the received buffers, because a buffer of 64 KiB may hold a
- * single byte.
+ * The result is a copy, because a received buffer of 64 KiB can contain a single byte.
  */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
@@ -48,12 +46,12 @@ export async function readBytes(
       length = wanted;
     }
   } finally {
-    // Closes the connection unless the stream has ended. An error of the closing is irrelevant.
+    // Closes the connection unless the stream has ended. An error while closing is irrelevant.
     void reader.cancel().catch(() => undefined);
   }
 }
 
-/** Returns a copy with this length. The caller doubles lengths, so that copies remain rare. */
+/** Returns a copy with this length. The caller doubles the length, so that copies are rare. */
 function copied(held: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(length);
   longer.set(held);

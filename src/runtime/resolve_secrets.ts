@@ -4,13 +4,12 @@ import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface SecretSource {
-  /** The value of the option. The first secret of a list encrypts, and all secrets decrypt. */
+  /** The value of the option. In a list, the first secret encrypts, and all secrets decrypt. */
   readonly given: string | readonly string[] | undefined;
-  /** The name of the option in error messages. */
   readonly option: string;
   /** The environment variable that is read if the option is not set. */
   readonly variable: string;
-  /** The consequence of a random secret, as text for the warning. */
+  /** The consequence of a random secret, for the warning. */
   readonly consequence: string;
   /** True in production. Then the app does not start with a random secret. */
   readonly isProduction: boolean;
@@ -18,7 +17,7 @@ export interface SecretSource {
 
 const minSecretLength = 16;
 
-/** Describes an option that is a secret or a list of secrets. The first secret encrypts. */
+/** Describes an option for a secret, or for a list of secrets of which the first encrypts. */
 export function describeSecretOption(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
@@ -48,7 +47,7 @@ export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,
 ): readonly string[] | null {
-  // Many shell scripts set a variable to the empty string to unset it.
+  // Many shell scripts set a variable to the empty string to remove it.
   const inherited = runtime.environment(variable) || undefined;
   const path = given === undefined ? variable : option;
   const found = describeSecretOption().read(given ?? inherited, { subject: "Cannot start", path });

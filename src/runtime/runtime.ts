@@ -1,12 +1,12 @@
 import type { Observer } from "./observation.ts";
 
-/** The clock of a runtime. A test sets the time by hand. */
+/** The clock of a runtime. Tests replace it by a clock that they set. */
 export interface Clock {
-  /** Returns milliseconds since 1970. The value may jump when the system clock is set. */
+  /** Returns milliseconds since 1970. The value can jump when the system clock is set. */
   now(): number;
   /** Returns milliseconds of a monotonic clock. */
   elapsedMs(): number;
-  /** Runs `work` after `delayMs`, unless the process exits. Returns a function that cancels. */
+  /** Runs `work` after `delayMs`, unless the process exits. Returns a function that cancels it. */
   after(delayMs: number, work: () => void): () => void;
 }
 
@@ -35,8 +35,8 @@ export interface Runtime {
   /** The cron of the platform. Absent if the platform has none. */
   readonly cron?: Cron | undefined;
   /**
-   * Returns true if another program has changed the tables and another app serves the changed
-   * tables. Absent if the tables of an app never change after its start.
+   * Returns true if another program has changed the tables, and an app with the new tables has
+   * replaced this app. Absent if the tables of an app never change after its start.
    */
   readonly tablesChanged?: (() => Promise<boolean>) | undefined;
 }

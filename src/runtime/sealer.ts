@@ -4,11 +4,11 @@ import { boundedMap, TextMemo } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
-/** Encrypts and authenticates strings. All processes with the same secret can open the result. */
+/** Encrypts and authenticates strings. Any process with the secret can open a sealed string. */
 export interface Sealer {
   /** Returns the sealed string in base64url, for {@link open} with the same `context`. */
   seal(text: string, context: string): string;
-  /** Returns the original string, or null if these secrets did not seal it for this context. */
+  /** Returns the original string, or null if it was not sealed with these secrets and `context`. */
   open(sealed: string, context: string): string | null;
 }
 
@@ -26,7 +26,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   const nextNonce = nonces(random);
-  // Sealing is the most expensive part of a list request, so sealed strings are remembered.
+  // Sealing is the most expensive part of a list request, so sealed strings are cached.
   const sealedBefore = new TextMemo<string>(2_000, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
@@ -63,7 +63,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // Several base64 strings decode to the same bytes. Only the canonical one is accepted.
+      // Without this check, several base64 strings would decode to the same bytes.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {
@@ -75,7 +75,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces per call of the random source. More calls would slow down sealing. */
+/** The number of nonces that one call of the random source creates, because calls are slow. */
 const pooledNonces = 256;
 
 function nonces(random: Random): () => Buffer {

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Returns true if `count` more files can be opened, or if the process may not test this. */
+/** Returns true if `count` more files can be opened, or without the permission to test it. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenNullDevice()) return true;
   const opened = openSpareDescriptors(count);
@@ -11,9 +11,9 @@ export function hasSpareDescriptors(count: number): boolean {
   return true;
 }
 
-/** Returns true if the process may open the null device without asking the user. */
+/** Returns true if the process has the permission to open the null device without a prompt. */
 export function mayOpenNullDevice(): boolean {
-  // Windows has another null device, and no limit of descriptors like Unix.
+  // Windows has another null device, and no such limit of file descriptors.
   if (devNull !== "/dev/null") return false;
   return !isDeno || Deno.permissions.querySync({ name: "read", path: devNull }).state === "granted";
 }
@@ -25,7 +25,7 @@ export function openSpareDescriptors(count: number): readonly number[] | null {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // Whatever the cause of the failure is, the opened descriptors are closed.
+    // The opened descriptors are closed, whatever the cause of the failure is.
     closeSpareDescriptors(opened);
     return null;
   }

@@ -38,7 +38,7 @@ function callAfter(delayMs: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Returns an environment variable, or undefined if the process may not read the variable. */
+/** Returns an environment variable, or undefined without the permission to read the variable. */
 export function environmentVariable(name: string): string | undefined {
   if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
@@ -55,7 +55,7 @@ type DenoCron = (
 
 /** Returns the cron of Deno. Returns null without `--unstable-cron`, and on other platforms. */
 function platformCron(): Cron | null {
-  // This type replaces a declaration that only some programs have.
+  // `Deno.cron` is declared only with `--unstable-cron`, so this type declares it.
   const { Deno: platform } = globalThis as { Deno?: { cron?: DenoCron } };
   const register = platform?.cron;
   if (register === undefined) return null;

@@ -2,7 +2,7 @@ import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Clock } from "./runtime.ts";
 
-/** The claim by which other workers of the same program notice this worker while they start. */
+/** The lock by which other workers of this program detect this worker while they start. */
 export interface WorkerClaim {
   /** True if no other worker is running this program. */
   readonly isAlone: boolean;
@@ -10,11 +10,11 @@ export interface WorkerClaim {
 }
 
 /**
- * Claims a worker's presence, and detects whether several workers of one process run this program,
- * as under `deno serve --parallel`. Each worker holds a lock (Web Locks) with its own name, and
- * then looks for locks of other workers. Even if two workers start at the same time, at least one
- * sees the other. Apps within one worker share the name of the lock. Another program in the process
- * has another name, and an ended worker holds no lock.
+ * Detects if several workers of one process run this program, as under `deno serve --parallel`.
+ * Each worker holds a lock (Web Locks) with its own name, and then looks for locks of other
+ * workers. Even if two workers start at the same time, at least one sees the other. Apps within one
+ * worker share the name. Locks of other programs in the process have other names, and an ended
+ * worker holds no lock.
  */
 export async function claimWorker(clock: Clock): Promise<WorkerClaim> {
   const locks = webLocks();

@@ -6,7 +6,6 @@ import type { Query } from "../http/query_parameters.ts";
 
 export type AnyCallOptions = Readonly<Record<string, unknown>>;
 
-/** The options that `list` and `aggregate` have in common. */
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
 /** The options of each operation, besides `signal`. */

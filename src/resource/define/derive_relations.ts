@@ -79,7 +79,6 @@ interface Candidate {
   readonly names: NameChoices;
 }
 
-/** A foreign key between two served tables. */
 interface ServedKey {
   readonly from: ServedTable;
   readonly to: ServedTable;

@@ -46,7 +46,6 @@ export interface ResourceContext {
   readonly guard: Guard;
   readonly sealer: Sealer;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
-  /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /** Returns the role and the claims with which a caller's statements run, or null. */
   readonly identityOf: Resource["identityOf"];

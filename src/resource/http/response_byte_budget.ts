@@ -7,7 +7,6 @@ import type { SqlValue } from "../../sql/fragment.ts";
 
 /** The bytes of one response, counted while its rows are read. */
 export interface ResponseByteBudget {
-  /** The maximum number of bytes of the response. */
   readonly limit: number;
   /** The remaining number of bytes. A row that occurs twice in the response counts twice. */
   left: number;

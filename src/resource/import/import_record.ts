@@ -2,7 +2,6 @@
 export class ImportRecord {
   /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** The approximate size of the record, in bytes. */
   readonly size: number;
   /** The JSON value, or null if the record has a fault. */
   readonly body: unknown;

@@ -114,7 +114,6 @@ function isInexact(value: unknown): boolean {
 
 /** Adjacent rows with the same columns. */
 interface Run {
-  /** The indexes of the columns in the table. */
   readonly columns: readonly number[];
   readonly lines: number[];
   readonly rows: (readonly unknown[])[];

@@ -22,7 +22,6 @@ import {
 
 interface ExportIntent {
   readonly selection: ListQuery;
-  /** The maximum number of rows of the whole export. */
   readonly limit: number;
 }
 

@@ -16,7 +16,6 @@ import type { RowWriter } from "../shape/row_format.ts";
 export interface ExportOptions {
   readonly columns: readonly ColumnInfo[];
   readonly view: View;
-  /** The maximum number of rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
   readonly giveTurn: YieldTurn;

@@ -14,7 +14,6 @@ export interface RowFormat {
 
 /** Writes the rows of one response in a row format. */
 export interface RowWriter {
-  /** The text before the first row. */
   readonly head: string;
   /** Writes rows that are already masked. */
   write(rows: readonly Row[]): string;

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** A file that only one library of this process may open. */
+/** A file that only one library in this process is allowed to open. */
 export interface ClaimedFile {
   /** The absolute path, with symbolic links resolved. */
   readonly path: string;
@@ -13,9 +13,9 @@ export interface ClaimedFile {
 
 /**
  * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
- * libraries in one process ignore each other's locks on a file, and would overwrite each other's
- * acknowledged writes. Throws an Error with the name of the library that has opened the file, by
- * this path or another.
+ * libraries in one process do not notice each other's locks on a file, and would overwrite
+ * committed writes of each other. If another library has claimed the file, by this path or another,
+ * throws an Error with its name.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
@@ -48,7 +48,7 @@ interface Claim {
   users: number;
 }
 
-/** Returns the claims of the process, which several loaded versions of this module share. */
+/** Returns the claims of the process. Several loaded copies of this module share them. */
 function claimsOfProcess(): Map<string, Claim> {
   // The cast is safe: only this module uses the key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
@@ -57,7 +57,7 @@ function claimsOfProcess(): Map<string, Claim> {
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** Returns true if two paths lead to one file, even through hard links or in another case. */
+/** Returns true if two paths are one file, even by hard links or by names in another case. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;
@@ -65,7 +65,7 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** Returns one path for all links to a file. The file need not exist. */
+/** Returns the real path, to which all symbolic links are resolved. The file need not exist. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

@@ -21,6 +21,6 @@ export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<
     return column !== undefined && sql.includes(column);
   });
   const names = new Set(found.map(({ name }) => name));
-  // Deno KV always creates this table. The other names may also occur in another program's file.
+  // Only Deno KV creates this table. Files of other programs can have tables of the other names.
   return names.has("migration_state") ? names : new Set();
 }

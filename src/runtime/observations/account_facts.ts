@@ -9,7 +9,7 @@ export type AccountEvent =
   | "password-reset"
   | "password-changed";
 
-/** The observations about accounts and credentials, with the facts of each kind. */
+/** The observations about accounts and credentials, with the members of each kind. */
 export type AccountFacts = {
   account_event: {
     event: AccountEvent;

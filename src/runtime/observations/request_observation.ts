@@ -6,7 +6,7 @@ export interface RequestObservation {
   readonly method: string;
   /** The configured route, such as `/api/notes/:id`. Empty if no route matched. */
   readonly route: string;
-  /** The path without the query, because filters contain values of rows. */
+  /** The path without the query, which is omitted because filters contain values of rows. */
   readonly path: string;
   /** The status of the response. */
   readonly status: number;

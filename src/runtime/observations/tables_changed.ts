@@ -1,4 +1,4 @@
-/** The names of the changed tables that the service now serves in their new form. */
+/** The names of tables that have changed. The service now serves them in their new form. */
 export interface TablesChanged {
   /** The kind of the observation. */
   readonly kind: "tables_changed";

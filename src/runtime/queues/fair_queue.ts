@@ -1,11 +1,11 @@
 export interface FairQueueOptions {
-  /** The maximum number of waiting items. Half of these items may belong to one identity. */
+  /** The maximum number of waiting items. Half of them can belong to one identity. */
   readonly maxWaiting: number;
 }
 
 /**
- * A bounded queue in which the identities (users or addresses) alternate. An item waits for earlier
- * items of its own identity, and does not delay the other identities.
+ * A bounded queue in which the identities (users or addresses) take turns. An item waits for
+ * earlier items of its own identity, but the number of these items does not delay other identities.
  */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;
@@ -43,9 +43,9 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item, or returns undefined if there is none. Afterwards, the item's identity
-   * comes after all other identities. If `mayGo` refuses the first item of an identity, the
-   * identity is skipped.
+   * Takes the next item, or returns undefined if there is none. Then it is the turn of all other
+   * identities first. If `mayGo` returns false for the first item of an identity, the identity is
+   * skipped.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {

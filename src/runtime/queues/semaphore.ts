@@ -1,9 +1,10 @@
 import { FairQueue } from "./fair_queue.ts";
 
 /**
- * A semaphore that runs a limited number of jobs at a time. Jobs may belong to identities (users or
- * addresses), which alternate. A job waits for earlier jobs of its own identity, and does not delay
- * the other identities. Jobs without an identity run in the order of their arrival.
+ * A semaphore that runs a limited number of jobs at a time. Jobs can belong to identities (users or
+ * addresses), which take turns. A job waits for earlier jobs of its own identity, but the number of
+ * these jobs does not delay other identities. Jobs without an identity run in the order of their
+ * arrival.
  */
 export class Semaphore {
   readonly #maxRunning: number;
@@ -28,7 +29,7 @@ export class Semaphore {
   /** Runs `work` when a slot is free. */
   async run<T>(work: () => Promise<T>, identity: string = ""): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends passes its slot to the next job in the queue, not to a newcomer.
+      // A finished job passes its slot to the next waiting job, so that newer jobs must wait.
       await new Promise<void>((resolve) => this.#waiting.add(identity, resolve));
     } else this.#running++;
     try {

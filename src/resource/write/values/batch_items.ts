@@ -52,7 +52,6 @@ export function batchTooLarge(limit: number, what: string): Problem {
 }
 
 export interface KeyedItemsOptions {
-  /** The maximum number of items. */
   readonly limit: number;
   /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
