@@ -23,9 +23,9 @@ export type SubscriptionStatus =
 export interface BillingSubscription {
   /** The provider's id of the subscription. */
   readonly id: string;
-  /** The provider's id of the customer. */
+  /** The provider's id of the customer who pays. */
   readonly customerId: string;
-  /** The status. A status unknown to this version becomes `incomplete`, never `active`. */
+  /** The status. A status that this version does not know becomes `incomplete`, never `active`. */
   readonly status: SubscriptionStatus;
   /** The provider's id of the subscribed price, which identifies the plan. */
   readonly priceId?: string;
@@ -39,7 +39,7 @@ export interface BillingSubscription {
   readonly cancelAtPeriodEnd?: boolean;
   /** Metadata from the checkout that created the subscription. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Name of the provider, such as `stripe`. */
+  /** The name of the provider, such as `stripe`. */
   readonly provider: string;
 }
 
@@ -63,7 +63,7 @@ export type NotGranted =
   | "other-event"
   | "no-account";
 
-/** The payment that a billing event reports. */
+/** The payment that an event reports. */
 export interface BillingPayment {
   /** The provider's id of the invoice, order or transaction. Events of one payment share the id. */
   readonly id: string;
@@ -87,16 +87,16 @@ export interface BillingEvent {
   readonly customerId?: string;
   /**
    * True if the customer already belongs to another account, for instance because the buyer entered
-   * that customer's email address. The service then does not link the customer to this account.
+   * its email address. The service then does not assign the customer to this account.
    */
   readonly isCustomerOfOther?: true;
-  /** The account that the event concerns. Absent if the event names none. */
+  /** The account that the event concerns. Absent if the event does not say it. */
   readonly accountId?: string;
-  /** The newest known state of the subscription. It may be newer than the event. */
+  /** The newest known state of the subscription, which can be newer than the event. */
   readonly subscription?: BillingSubscription;
   /** The payment that succeeded or failed. */
   readonly payment?: BillingPayment;
-  /** Key of the plan to which the paid price belongs. */
+  /** The key of the plan to which the paid price belongs. */
   readonly planKey?: string;
   /** Number of credits that the plan grants for this payment. */
   readonly creditsToGrant?: number;

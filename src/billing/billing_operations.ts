@@ -14,13 +14,13 @@ import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
 import type { CheckoutCodes } from "./checkout_codes.ts";
 import { invalidCheckout } from "./invalid_checkout.ts";
 
-/** The request for a checkout, either of a plan or of a list of prices. */
+/** A checkout to create: of a plan, or of a list of prices. */
 export interface CheckoutRequest {
   /** The account that receives the credits of the purchase. */
   readonly account: string;
   /** The key of the plan to buy. */
   readonly planKey?: string | undefined;
-  /** The prices to buy instead of a plan. Prices that belong to no plan require `anyPrice`. */
+  /** The prices to buy instead of a plan. A price that belongs to no plan requires `anyPrice`. */
   readonly items?: readonly CheckoutItem[] | undefined;
   /** A subscription or a single payment. Default: the mode that the plan's `type` requires. */
   readonly mode?: CheckoutMode | undefined;
@@ -38,13 +38,13 @@ export interface CheckoutRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The usage of a subscription to report to the provider. */
+/** Usage of a subscription that is reported to the provider. */
 export interface UsageRequest {
   /** The provider's id of the subscription item. For Polar, the id of the subscription. */
   readonly subscriptionItemId: string;
   /** Number of used units: a whole number from 0 on. */
   readonly quantity: number;
-  /** `increment` adds to the reported usage, `set` replaces that usage. Default: `increment`. */
+  /** `increment` adds to the usage reported so far, `set` replaces it. Default: `increment`. */
   readonly action?: "increment" | "set" | undefined;
   /** Idempotency key. Repetitions of one report must have the same key. */
   readonly idempotencyKey?: string | undefined;
@@ -60,11 +60,11 @@ export interface BillingOperationsOptions {
 }
 
 /**
- * The billing operations at the provider. They throw a 501 `billing-unsupported` if the provider
- * does not offer them, and a 502 `billing-failed` if it refuses or does not respond.
+ * The operations at the provider. They throw a 501 `billing-unsupported` if the provider does not
+ * offer the operation, and a 502 `billing-failed` if it refuses or does not respond.
  */
 export interface BillingOperations {
-  /** Creates a page on which a user pays. Throws a 422 for an unknown plan or price. */
+  /** Creates a page on which a customer pays. Throws a 422 for an unknown plan or price. */
   checkout(request: CheckoutRequest): Promise<CheckoutSession>;
   /** Creates a page at the provider on which a customer manages subscriptions. */
   createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
@@ -110,7 +110,7 @@ export function createBillingOperations(options: BillingOperationsOptions): Bill
   };
 }
 
-/** Returns the function that creates a portal. Throws a 501 if the provider has no portal. */
+/** Returns the provider's function that creates a portal. Throws a 501 if it has none. */
 export function portalOf(
   provider: BillingProvider,
 ): NonNullable<BillingProvider["createPortal"]> {
@@ -143,12 +143,12 @@ async function checkout(
   return await provider.createCheckout({
     ...{ mode, items, successUrl, cancelUrl, customerId, customerEmail, metadata },
     accountId: account,
-    // The hash ensures that one client key creates a separate checkout for each purchase.
+    // Includes the purchase, so that a key for another purchase creates another checkout.
     idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
   });
 }
 
-/** Returns the items, the mode and the plan of a checkout. Throws a 422 for unknown ones. */
+/** Returns the items, mode and plan of a checkout. Throws a 422 for an unknown plan or price. */
 function chosenItems(
   { planKey, items, mode }: CheckoutRequest,
   { plans, anyPrice }: BillingOperationsOptions,

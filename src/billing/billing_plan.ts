@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan that users can buy: a key of your choice for one price of the provider. */
+/** A plan that users can buy: a key that you choose for one price of the provider. */
 export interface BillingPlan {
   /** Key of the plan in requests and events. */
   readonly key: string;
@@ -10,17 +10,17 @@ export interface BillingPlan {
   readonly priceId: string;
   /** Name of the plan for display. */
   readonly name?: string | undefined;
-  /** How customers pay for the plan. `one_time` is a single payment. Default: `subscription`. */
+  /** How customers pay. `one_time` is a single payment. Default: `subscription`. */
   readonly type?: "subscription" | "one_time" | "usage" | undefined;
-  /** Credits that each payment grants, for each unit of the quantity. Default: none. */
+  /** The credits that each payment grants, multiplied by the bought quantity. Default: none. */
   readonly credits?: number | undefined;
   /** Billing period for your own display, such as `month`. */
   readonly interval?: string | undefined;
-  /** Metadata for your own use, which checkouts of the plan also contain. */
+  /** Metadata for your own use, which is also sent with checkouts of the plan. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Describes an option with a string of 1 to 200 characters. Error messages may show the string. */
+/** Defines an option whose value is a string of 1 to 200 characters, which errors may show. */
 function shortText() {
   return testedValue<string>(
     "a text of 1 to 200 characters",
@@ -33,7 +33,7 @@ export const plansOptionDescription = listOf(
   group(
     {
       key: shortText().required(),
-      // Ids must not contain spaces, because spaces separate prices in the metadata of a checkout.
+      // Spaces separate the prices in the metadata of a checkout, so an id cannot contain them.
       priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
       name: shortText(),
       type: oneOf("subscription", "one_time", "usage"),
@@ -49,7 +49,7 @@ export const plansOptionDescription = listOf(
   ),
 ).default([]);
 
-/** The plans of a service, which can be found by key and by price. */
+/** The plans of a service by their keys and their prices. */
 export class BillingPlans {
   readonly #byKey: ReadonlyMap<string, BillingPlan>;
   readonly #byPrice: ReadonlyMap<string, BillingPlan>;
@@ -68,7 +68,7 @@ export class BillingPlans {
     return this.#byPrice.get(priceId);
   }
 
-  /** Returns the plans to which the paid prices belong, without prices that belong to no plan. */
+  /** Returns the plans of the paid prices, without prices that belong to no plan. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);

@@ -6,10 +6,10 @@ import type { Random } from "../runtime/runtime.ts";
 import type { CheckoutMode } from "./providers/billing_provider.ts";
 import { billingKeys } from "./webhook/billing_keys.ts";
 
-/** The parts of a checkout that its authentication code covers. */
+/** The parts of a checkout from which its code is computed. */
 export interface CodedCheckout {
   readonly accountId: string;
-  /** The prices as the metadata string contains them. */
+  /** The prices in the form of {@link pricesText}. */
   readonly prices: string;
   readonly mode: CheckoutMode;
 }
@@ -17,15 +17,15 @@ export interface CodedCheckout {
 export interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify codes. Null means a random stored secret. */
+  /** The first secret creates codes; all verify them. Null means a random secret in the store. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
 }
 
 /**
- * Creates and verifies the codes that identify checkouts of this service. With some providers, a
- * buyer can change the metadata of a checkout, but cannot compute the code.
+ * Creates and verifies the codes of this service's checkouts. With some providers, a buyer can
+ * change the metadata of a checkout, but not compute the code that belongs to the new metadata.
  */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
@@ -40,7 +40,7 @@ export class CheckoutCodes {
     return this.#codeOf(checkout, key);
   }
 
-  /** Returns true if the metadata has a valid code for its account and prices. */
+  /** Returns true if the metadata contains the right code for its account and prices. */
   async covers(metadata: Readonly<Record<string, string>>): Promise<boolean> {
     const { accountId = "", prices = "", checkoutCode = "" } = metadata;
     const mode = modes.find((one) => checkoutCode.startsWith(`${one}.`));
@@ -58,7 +58,7 @@ export class CheckoutCodes {
   async #loadKeys(): Promise<readonly Uint8Array[]> {
     if (this.#keys !== null) return this.#keys;
     const { secrets } = this.#options;
-    // After you configure a secret, codes that were created with the stored secret stay valid.
+    // A code that was created with the stored secret stays valid after you configure a secret.
     const kept = await this.#keptSecret();
     const all = [...secrets ?? [], ...kept === null ? [] : [kept]];
     if (all.length === 0) all.push(await this.#keepSecret());
@@ -79,7 +79,7 @@ export class CheckoutCodes {
       mutations: [{ kind: "set", key, value }],
       claim: key,
     });
-    // If another process has stored a secret at the same time, this process uses that secret.
+    // Another process may have stored its own secret first, which then counts.
     return ok ? value : await this.#keptSecret() ?? value;
   }
 }

@@ -1,6 +1,6 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A checkout field that is invalid, and what the field requires. */
+/** A checkout field that is invalid, and the rule that it breaks. */
 export interface CheckoutFault {
   readonly path: string;
   readonly message: string;

@@ -40,7 +40,7 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
-  /** Store of balances and events, such as a path or `:memory:`. The app may use the same store. */
+  /** The store of balances and events: a path, `:memory:`, … The app can use the same store. */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
@@ -55,13 +55,13 @@ export interface BillingOptions extends WebhookCallbacks {
   /** True if a checkout may contain prices that belong to no plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
-   * The secret for the codes that identify checkouts of this service. In a list, the first secret
-   * creates codes, and all verify codes. Default: `SERVICE_SECRET`, or a random secret in `kv`.
+   * The secret for codes that mark this service's checkouts. In a list, the first secret creates
+   * codes, and all verify them. Default: `SERVICE_SECRET`, or a random secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** True if webhook deliveries need no valid signature, even in production. Default: false. */
   readonly allowUnsigned?: boolean | undefined;
-  /** Limit of calls to the provider by each user, or false for no limit. Default: 30 a minute. */
+  /** How often each user may call the provider; false for no limit. Default: 30 a minute. */
   readonly rateLimit?: false | RateLimitOptions | undefined;
   /** The environment. `production` requires a webhook secret. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
@@ -87,7 +87,7 @@ export const billingOptionDescriptions = group(
       'origins, like "https://example.com"',
       testedValue<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
-        // A URL may have a wildcard as host, but such an origin would not match any request.
+        // The host of a URL may contain `*`, but no request has such an origin.
         return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
           !url.hostname.includes("*");
       }),
@@ -114,7 +114,7 @@ export interface Billing extends BillingOperations {
   readonly credits: CreditsLedger;
   /** Returns the last webhook deliveries to this process, newest first. */
   deliveries(): readonly ReceivedDelivery[];
-  /** Closes the store if `openBilling` has opened it from a path or URL. */
+  /** Closes the store, unless you passed an open store to `openBilling`. */
   close(): Promise<void>;
 }
 
@@ -157,7 +157,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // If the provider does not respond, the state in the latest delivery counts as the newest.
+    // If the provider does not respond, the state in the last delivery counts.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given, resolvers, rateLimit } = read;
@@ -209,7 +209,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   };
 }
 
-/** Throws in production without a webhook secret, because any sender could then grant credits. */
+/** Throws in production without a webhook secret: any sender could then grant credits. */
 function requireSecret(
   { provider, allowUnsigned, env }: Pick<BillingOptions, "provider" | "allowUnsigned" | "env">,
   runtime: Runtime,

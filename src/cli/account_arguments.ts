@@ -16,7 +16,7 @@ export interface KeysCommand extends StoreArguments {
       readonly name: string;
       readonly userId: string | null;
       readonly scopes: readonly string[];
-      /** The lifetime of the API key in milliseconds, or null if the key never expires. */
+      /** Lifetime of the new API key in milliseconds; null for no expiry. */
       readonly expireInMs: number | null;
     }
     | { readonly verb: "list" }
@@ -31,7 +31,7 @@ export interface UsersCommand extends StoreArguments {
       readonly email: string;
       readonly name: string | null;
       readonly roles: readonly string[];
-      /** True if the command reads the password from the first line of the standard input. */
+      /** True if the first line of the standard input is the password. */
       readonly readsPassword: boolean;
     }
     | { readonly verb: "list" }
@@ -48,7 +48,7 @@ export const accountHelp = `API keys and accounts, of service.config.ts, or in -
   users role EMAIL [A,B]                these roles and no others
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
 
-/** Parses the arguments of a command for API keys. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `keys`. Throws a {@link Misuse}. */
 export function parseKeysArguments(args: readonly string[]): KeysCommand {
   const { verb, words } = readVerbWords("keys", args, {
     ...storeOptions,
@@ -60,7 +60,7 @@ export function parseKeysArguments(args: readonly string[]): KeysCommand {
   return { kind: "keys", ...readStoreArguments(words), action: keysAction(verb, words) };
 }
 
-/** Parses the arguments of a command for accounts. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `users`. Throws a {@link Misuse}. */
 export function parseUsersArguments(args: readonly string[]): UsersCommand {
   const { verb, words } = readVerbWords("users", args, {
     ...storeOptions,
@@ -113,7 +113,7 @@ function usersAction(
   }
   if (email === undefined) throw new Misuse(`users ${verb} needs the e-mail address of an account`);
   if (verb === "role") {
-    // An empty string, for example from an unset shell variable, would remove all roles.
+    // An empty string, e.g. of an unset shell variable, would remove all roles by mistake.
     if (more.some((one) => separatedByCommas(one).length === 0)) {
       throw new Misuse("users role takes the names of roles; without any it takes all away");
     }
@@ -131,7 +131,7 @@ const unitMs = { h: 3_600_000, d: 86_400_000, y: 365 * 86_400_000 } as const;
 
 function durationOf(given: string): number {
   const [, count = "", unit = ""] = /^(\d{1,5})([hdy])$/.exec(given) ?? [];
-  // An API key that expires immediately is surely a mistake of the user.
+  // A key that expires immediately can only be a mistake.
   if (Number(count) !== 0 && (unit === "h" || unit === "d" || unit === "y")) {
     return Number(count) * unitMs[unit];
   }

@@ -34,7 +34,7 @@ import {
   uninstallHelp,
 } from "./uninstall/uninstall_arguments.ts";
 
-/** A command that does something, as parsed from the arguments of the command line. */
+/** A command to run, as opposed to a request for the help or the version. */
 export type RunnableCommand =
   | KeysCommand
   | UsersCommand
@@ -47,7 +47,7 @@ export type RunnableCommand =
   | UninstallCommand
   | OutboxCommand;
 
-/** A parsed command, or the reason why the arguments are invalid (`misused`). */
+/** A parsed command. `misused` contains the reason why the arguments are invalid. */
 export type Command =
   | RunnableCommand
   | ServeCommand

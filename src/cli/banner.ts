@@ -3,31 +3,31 @@ import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { printable } from "./printable.ts";
 
-/** The contents of the banner, which the command line prints when the service starts. */
+/** The information that the command line prints when the service starts. */
 export interface BannerContents {
   readonly version: string;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
   readonly subject: string;
   readonly host: string;
   readonly port: number;
-  /** The paths of the resources, percent-encoded. */
+  /** The percent-encoded paths of the resources. */
   readonly paths: readonly string[];
-  /** The path of the index of all resources. The path of every resource starts with this prefix. */
+  /** The path of the page that lists all resources. The paths of all resources start with it. */
   readonly indexPath: string;
   /** The width of the terminal, in characters. */
   readonly width: number;
-  /** The rights of callers, or null if a configuration file defines the access. */
+  /** The rights of callers; null if a configuration file defines them. */
   readonly rights: CliRights | null;
-  /** The file that stores the accounts, or undefined if the service has no accounts. */
+  /** The file with the accounts; undefined for a service without accounts. */
   readonly accountsIn?: string | undefined;
   /** A sentence that says which changes live streams show. */
   readonly streams?: string | undefined;
   readonly hasDashboard?: boolean | undefined;
-  /** The path and query of the example request. */
+  /** The path and query of a request that the banner shows as an example. */
   readonly example: string;
 }
 
-/** Returns the banner: the resources, their address, the token and a working example command. */
+/** Returns the banner: the resources and their address, the token, and a working example. */
 export function banner(facts: BannerContents): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
@@ -50,13 +50,13 @@ export function banner(facts: BannerContents): string {
   ].join("\n");
 }
 
-/** With more resources than this number, the banner lists them in columns. */
+/** A longer list of resources is printed in columns. */
 const maxPaths = 12;
 
-/** The maximum number of lines for the list. More lines would scroll the banner off the screen. */
+/** Maximum number of lines for the list: a longer one would scroll the banner off the screen. */
 const maxLines = 30;
 
-/** Formats the resources in columns below their common URL. Columns are read downwards. */
+/** Prints the resources in columns below their common URL, to be read downwards. */
 function resourceColumns(
   { paths, indexPath, width }: BannerContents,
   url: string,
@@ -82,7 +82,7 @@ function resourceColumns(
   ];
 }
 
-/** Returns a reachable host. Clients cannot connect to the unspecified address (`::`). */
+/** Returns a host to which clients can connect, which the unspecified address (`::`) is not. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -107,7 +107,7 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   const header = rights?.readsNeedToken === true && rights.token !== null
     ? ` -H ${shellQuote(`Authorization: Bearer ${rights.token}`)}`
     : "";
-  // Without `-g`, curl would expand the brackets of an IPv6 address or of a filter.
+  // `-g` keeps curl from expanding the brackets of an IPv6 address or a filter.
   return `curl -g${header} ${shellQuote(url)}`;
 }
 

@@ -13,26 +13,26 @@ import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 import type { DescribedTables } from "./reopen/described_tables.ts";
 
-/** The service that the command line starts, and its description for the banner. */
+/** The service that a command starts, and its description for the banner. */
 export interface CliService {
   readonly config: ServeConfig & OpenConfig;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
   readonly subject: string;
-  /** The rights of callers, or null if a configuration file defines the access. */
+  /** The rights of callers; null if a configuration file defines them. */
   readonly rights: CliRights | null;
-  /** The file that stores the accounts, or undefined if the service has no accounts. */
+  /** The file with the accounts; undefined for a service without accounts. */
   readonly accountsIn?: string | undefined;
-  /** A sentence about the changes that live streams show. Undefined if the banner omits it. */
+  /** A sentence that says which changes live streams show; undefined to print none. */
   readonly streams?: string | undefined;
-  /** The query string of the banner's example request, which reads the first resource. */
+  /** The query string for the banner's example, which reads the first resource. */
   readonly exampleQuery: string;
-  /** Reads the current tables. Absent if no other program can alter the tables. */
+  /** Reads the current tables. Absent if no other program can change them. */
   readonly describe?: (() => Promise<DescribedTables>) | undefined;
-  /** Returns how the database records changes. Absent if the database records no changes. */
+  /** Says how the database records changes. Absent if it does not record them. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 
-/** Returns the options of all resources in a service without a configuration file. */
+/** Returns the options of each resource in a service without a configuration file. */
 export function resourceOptionsFor(
   rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput" | "autoRelations"> {
@@ -48,32 +48,32 @@ export function resourceOptionsFor(
       enableCreate: writable,
       enableUpdate: writable,
       enableDelete: writable,
-      // Live streams need a change log, which the service never installs in a read-only database.
+      // Live streams need a change log, which is never installed in a read-only database.
       enableSubscribe: writable,
       // Exports reveal nothing new: a client that may read can also fetch all pages.
       enableExport: true,
     },
-    // A person who types requests by hand should see an error for a misspelt field.
+    // Requests are typed by hand, so a misspelt field should be an error.
     strictInput: true,
     // Filters on relations reveal nothing new: a caller who may read one table may read all tables.
     autoRelations: { filterable: true },
   };
 }
 
-/** The role that may write all tables. The operator, accounts and API keys can have this role. */
+/** The role with the right to write to all tables, for the operator, accounts and API keys. */
 const writerRole = "writer";
 
 function ofWriters({ id, roles = [] }: User): Filter {
   return id === operatorId || roles.includes(writerRole) ? all() : none();
 }
 
-/** Rejects writes and streams if the database is read-only. The error names the option to set. */
+/** Rejects writes and streams of a read-only database. The error names the missing option. */
 export async function refuseWrites(
   context: Context<AppEnv>,
   next: () => Promise<void>,
 ): Promise<void> {
   const { method, path } = context.req;
-  // The dashboard changes no rows, but its filter tester sends a POST request.
+  // The dashboard sends a POST to test filters, although it changes no rows.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
   if (writingMethods.has(method)) {
     throw new Problem(
@@ -94,17 +94,17 @@ export async function refuseWrites(
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Returns the middleware that identifies the operator by the token printed at startup. */
+/** Returns the middleware that identifies the operator by the token that the banner shows. */
 export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // The caller is an account or an API key. Neither has the id of the operator.
+    // The caller is a user with an account or an API key.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // If reads need the token, callers without it see neither rows nor descriptions of tables.
+    // If reads need the token, callers without it do not even see descriptions of tables.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }
@@ -113,12 +113,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   return { middleware };
 }
 
-/** The id of the operator. The id of an account is a UUID, so the two never coincide. */
+/** The operator's user id. Ids of accounts are UUIDs, so they differ from it. */
 const operatorId = "operator";
 
 /**
- * Returns the authentication of a service with accounts. The key-value store contains the accounts
- * and API keys. The command `users add` adds accounts, and `keys create` adds API keys.
+ * Returns the authentication of a service with accounts. Accounts and API keys are in the key-value
+ * store, where the commands `users add` and `keys create` add them.
  */
 export function accountAuth(rights: CliRights): AuthOptions {
   return {

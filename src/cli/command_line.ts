@@ -4,7 +4,7 @@ import { hasAllPermissions, restartWithKv } from "./restart_with_kv.ts";
 import { superviseWorkers } from "./workers/supervise_workers.ts";
 import { takeShare } from "./workers/worker_share.ts";
 
-/** The exit codes of the command line: stopped, failed at run time, invalid arguments. */
+/** The exit codes of commands: stopped, failed, and invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
 /** The program that the user started: its version, and the URL of its main module. */
@@ -29,7 +29,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "serve":
       return await serve(command, args, program);
     default: {
-      // The other commands use no key-value store.
+      // Only the other commands use a key-value store.
       const usesStore = command.kind !== "mcp" && command.kind !== "uninstall";
       const exitCode = usesStore ? await restartWithKv(program.url, args) : null;
       return exitCode ?? await run(command);
@@ -37,7 +37,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   }
 }
 
-/** Runs a command. Imports its code lazily, because each command needs other parts of the service. */
+/** Runs a command, whose code is imported on demand: each command needs other parts. */
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {
     case "keys":
@@ -80,7 +80,7 @@ async function run(command: RunnableCommand): Promise<number> {
   }
 }
 
-/** Imports the service lazily, because a process that only starts workers does not need it. */
+/** Imports the service on demand, because a supervisor of workers does not need it. */
 async function serve(
   command: ServeCommand,
   args: readonly string[],
@@ -104,7 +104,7 @@ async function serve(
   return await runServeCommand(command, version);
 }
 
-/** Returns the reason why this process cannot start workers, or null if it can. */
+/** Returns why this process cannot start workers; null if it can. */
 function whyNoWorkers(): string | null {
   if (!hasAllPermissions()) return "they have all permissions, so start with deno run -A";
   return Deno.build.os === "linux" ? null : "only Linux distributes the connections of one port";

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
-/** Thrown for arguments that no command accepts. The message is one sentence for the user. */
+/** Thrown for invalid arguments. The message is one sentence for the user. */
 export class Misuse extends Error {}
 
-/** The options that a command accepts, by long name. */
+/** The options of a command by their long names. */
 export type CommandOptions = Readonly<
   Record<
     string,
@@ -12,18 +12,18 @@ export type CommandOptions = Readonly<
   >
 >;
 
-/** The arguments of a command, split into options and words. */
+/** The arguments of a command as options and words. */
 export interface CommandWords<Name extends string> {
   readonly positionals: readonly string[];
-  /** Returns the value of a string option, or null if the option is missing. */
+  /** Returns the value of an option, or null if the option is missing. */
   text(name: Name): string | null;
   flag(name: Name): boolean;
   strings(name: Name): readonly string[];
 }
 
 /**
- * Splits the arguments of a command into options and words. Throws a {@link Misuse} for an unknown
- * option and for a missing value. Null is the command without a name, which serves.
+ * Splits a command's arguments into options and words. Throws a {@link Misuse} for an unknown
+ * option and for a missing value. The command null has no name: it starts the service.
  */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,
@@ -35,15 +35,15 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** The verb of a command, such as `create`, and the arguments after the verb. */
+/** The verb of a command, such as `create`, and its arguments. */
 export interface VerbWords<Verb extends string, Name extends string> {
   readonly verb: Verb;
   readonly words: CommandWords<Name>;
 }
 
 /**
- * Splits the arguments of a command with verbs. `verbs` contains each verb's options. All other
- * options belong to every verb. Throws a {@link Misuse} for an unknown or another verb's option.
+ * Splits the arguments of a command with verbs. `verbs` names the options that only some verbs
+ * have. Throws a {@link Misuse} for an unknown option and for an option of another verb.
  */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
@@ -89,7 +89,7 @@ function split(args: readonly string[], options: CommandOptions): SplitArguments
     args: [...args],
     options,
     allowPositionals: true,
-    // Strict parsing would throw messages that do not suggest the nearest option.
+    // In strict mode, the parser's errors would not suggest a similar option.
     strict: false,
     tokens: true,
   });
@@ -107,7 +107,7 @@ function split(args: readonly string[], options: CommandOptions): SplitArguments
   };
 }
 
-/** Throws a {@link Misuse} for an unknown option, or for a value that the option does not take. */
+/** Throws a {@link Misuse} for an unknown option, or for a value after an option without one. */
 function requireFit(
   command: string | null,
   tokens: readonly OptionToken[],
@@ -123,7 +123,7 @@ function requireFit(
     if (option.type === "boolean" && value !== undefined) {
       throw new Misuse(`The option ${rawName} takes no value`);
     }
-    // In `--config --write`, the parser would use the next option as the file name.
+    // In `--config --write`, the parser takes `--write` as the file name.
     const isNextOption = value?.startsWith("-") === true && inlineValue !== true;
     if (option.type === "string" && (!value || isNextOption)) {
       throw new Misuse(`The option ${rawName} needs a value`);
@@ -135,19 +135,19 @@ export function separatedByCommas(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 
-/** The option with the path of a configuration file. */
+/** The option with the path of the configuration file. */
 export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
 
 export interface StoreArguments {
-  /** The file or URL of the key-value store, or null if the option `--kv` is missing. */
+  /** The file or URL of the key-value store; null without the option `--kv`. */
   readonly kv: string | null;
-  /** The path of a configuration file, or null if the option `--config` is missing. */
+  /** The path of the configuration file; null without the option `--config`. */
   readonly config: string | null;
 }
 
-/** Reads {@link storeOptions}. Throws a {@link Misuse} if both options are present. */
+/** Reads the options `--kv` and `--config`. Throws a {@link Misuse} if both are present. */
 export function readStoreArguments(words: CommandWords<"kv" | "config">): StoreArguments {
   const [kv, config] = [words.text("kv"), words.text("config")];
   if (kv === null || config === null) return { kv, config };

@@ -15,26 +15,26 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** The access of a command to the key-value store: its purpose, and if it creates the store. */
+/** How a command uses the key-value store. */
 export interface StoreAccess {
-  /** The action in error messages, for example `use these credits`. */
+  /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;
   /** True if the command may create a missing store. */
   readonly creates: boolean;
 }
 
-/** The store that a command for accounts, API keys, credits or the search outbox uses. */
+/** The key-value store of a command for accounts, API keys, credits or the search outbox. */
 export interface CommandStore {
-  /** The configuration, or null if the command reads no configuration file. */
+  /** The configuration; null if the command reads no configuration file. */
   readonly config: ServiceConfig | null;
-  /** The `kv` option. Undefined if the configuration names no store, or `:memory:`. */
+  /** A value for the option `kv`; undefined if the configuration has no store, or `:memory:`. */
   readonly option: KeyValueOption | undefined;
 }
 
 /**
- * Finds the key-value store of a command: `--kv`, the configured store, or the default file. Throws
- * a plain Error for a store that no command can use. Also throws for a missing file, unless the
- * command `creates` its store: otherwise a misspelt name would create a file.
+ * Finds the key-value store of a command: that of `--kv`, of the configuration, or the default
+ * file. Throws a plain Error for a store that exists only in memory, and for a missing file unless
+ * `creates` is true: a misspelt name would otherwise create a file.
  */
 export async function findCommandStore(
   { kv, config: path }: StoreArguments,
@@ -60,7 +60,7 @@ export async function findCommandStore(
   return { config, option };
 }
 
-/** Runs a command on a store. The exit code is 2 without a usable store, and 1 after a failure. */
+/** Runs a command on its store. Returns 2 as the exit code if there is no store, 1 if it fails. */
 export async function runOverStore(
   given: StoreArguments,
   use: StoreAccess,
@@ -92,11 +92,11 @@ export async function runOverStore(
   }
 }
 
-/** Returns the error for an inaccessible store. `advice` says what the user can do. */
+/** Returns the error for a store that exists only in memory. `advice` says what the user can do. */
 export function storeError(action: string, advice: string): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
 
-/** The advice to the user if the configuration names no store that a command can open. */
+/** The advice if the configuration names no store that other processes can open. */
 export const storeAdvice = "set kv in the configuration to a path or a URL";

@@ -8,7 +8,7 @@ export async function findConfiguration(): Promise<string | null> {
   return await pathExists(configurationName) ? configurationName : null;
 }
 
-/** Loads a configuration file, by default of the current folder. `hint` says what to do without. */
+/** Loads a configuration file, by default of the current folder. `hint` is for its absence. */
 export async function requireConfiguration(
   path: string | null,
   hint: string,
@@ -27,13 +27,13 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
     throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
-  // The other options are validated when the app is created.
+  // Creating the app validates all other options.
   return config as ServeConfig;
 }
 
 const configurationName = "service.config.ts";
 
-/** Imports a module of the user. Throws a plain Error with one sentence. */
+/** Imports a module of the user. Throws a plain Error with one sentence if this fails. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   try {

@@ -4,10 +4,10 @@ import type { Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
- * Protects a local service against DNS rebinding. A web page can map its own host name to the
- * loopback address. The browser then treats this service as the page's origin, and the page can
- * read everything that local programs can read. The Host header of such a request contains the
- * page's host name. Therefore a request to any name except a loopback name needs the token.
+ * Protects a local service against DNS rebinding: a web page can map its own host name to the
+ * loopback address. The browser then treats the service as part of the page, which can read all
+ * that local programs can read. The Host header of such requests contains the page's host name.
+ * Therefore a request to any name except a loopback name needs the token.
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
@@ -25,7 +25,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** Returns the host of a URL without the port. Accepts invalid hosts, unlike `new URL()`. */
+/** Returns the host in a URL without its port, also an invalid host, unlike `new URL()`. */
 function hostOf(url: string): string {
   const [, address, name = ""] =
     /^\w+:\/\/(?:\[([^\]]*)\]|([^:/?#]*))(?::\d*)?(?:[/?#]|$)/.exec(url) ?? [];

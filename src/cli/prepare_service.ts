@@ -7,18 +7,18 @@ import type { CliService } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
-/** The runtime, the token and the store with which {@link prepareService} prepares a service. */
+/** The runtime, the operator's token and the store for {@link prepareService}. */
 export interface PrepareServiceOptions {
   readonly runtime: Runtime;
-  /** The bearer token for requests that need a token. */
+  /** The bearer token of the operator. */
   readonly token: string;
-  /** The key-value store that several workers share if no configuration names a store. */
+  /** The key-value store for several workers, if no configuration names another. */
   readonly kv?: string;
 }
 
 /**
- * Prepares the service for a configuration file, a database or the demonstration. Throws an Error
- * with a one-sentence message if the command cannot be served.
+ * Prepares the service of a configuration file, a database or the demonstration. Throws an Error
+ * with one sentence if this is impossible.
  */
 export async function prepareService(
   command: ServeCommand,
@@ -47,7 +47,7 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
-    // The demonstration is in memory, so writes need only the token and no --write.
+    // The demonstration is in memory, so writes need the token but not `--write`.
     writable: command.write || database === null,
   }, token);
   if (database === null) {
@@ -61,7 +61,7 @@ export async function prepareService(
   const accountsIn = command.users ? command.kv ?? defaultStoreFile : undefined;
   const service = await serveDatabase(database, {
     ...{ runtime, kv, accountsIn, acting },
-    // Without a printed token, the policies of the database decide.
+    // There is no operator token: the database's row-level policies determine the rights.
     rights: acting === null ? rights : { ...rights, token: null, readsNeedToken: false },
     isSearched: command.search,
     schemas: command.schemas,
@@ -81,7 +81,7 @@ function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   return { ...service, config };
 }
 
-/** Returns the address at which the service listens. Options override the configuration. */
+/** Returns where the service listens. Arguments override the configuration. */
 export function addressOf(
   command: ServeCommand,
   config: ListenOptions,

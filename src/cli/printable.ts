@@ -1,9 +1,9 @@
-/** Removes control characters, because names in a database could rewrite the terminal. */
+/** Replaces control characters: a name in the database could otherwise control the terminal. */
 export function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, "\ufffd");
 }
 
-/** Removes control characters except for newlines. */
+/** Replaces control characters except line breaks. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }

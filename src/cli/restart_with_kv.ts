@@ -3,18 +3,17 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "./stop_signals.ts";
 
 /**
- * Runs this program again as a child process with `--unstable-kv --unstable-cron` if Deno was
- * started without these flags. Returns the exit code of the child process. Deno finds the flags in
- * `deno.json` only for local programs, so a `program` from a URL starts without them. Returns null
- * if the flags are already set or a permission is missing. Without the permission, the service
- * keeps its store in memory and prints a warning.
+ * Runs this program again as a child process with `--unstable-kv --unstable-cron`, if Deno was
+ * started without these flags, and returns its exit code. Deno reads the flags from `deno.json`
+ * only for local programs, so a `program` with a URL starts without them. Returns null if the flags
+ * are set, or if a permission is missing: the store is then in memory, with a warning.
  */
 export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
   if (platformOpenKv() !== undefined || !hasAllPermissions()) return null;
-  // The parent has already restarted this process, but the flags had no effect.
+  // This process is already such a child, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],
@@ -35,8 +34,9 @@ export async function restartWithKv(
 }
 
 /**
- * Stops this process when the parent that restarted this process has ended, because a killed parent
- * does not stop its child. Children of this process do not inherit the parent's id.
+ * Stops this process when its parent has ended, if the parent has started it by {@link
+ * restartWithKv}: a killed parent does not stop its child. Grandchildren do not inherit the
+ * parent's id.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
@@ -48,12 +48,12 @@ export function exitWithParent(clock: Clock): void {
   })();
 }
 
-/** The environment variable with the process id of the parent that restarted this process. */
+/** The environment variable with the process id of a parent that ran this program again. */
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
 
-/** Returns true if this process has all permissions, which child processes with `-A` need. */
+/** Returns true if this process has all permissions. Child processes need them for `-A`. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

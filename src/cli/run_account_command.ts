@@ -28,7 +28,7 @@ import { type CommandStore, findCommandStore, storeAdvice, storeError } from "./
 import { printable } from "./printable.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** Runs a command for API keys or accounts, and returns the exit code. */
+/** Runs the command `keys` or `users`, and returns the exit code. */
 export async function runAccountCommand(command: KeysCommand | UsersCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { verb } = command.action;
@@ -65,7 +65,7 @@ export async function runAccountCommand(command: KeysCommand | UsersCommand): Pr
 
 const action = "change accounts or API keys";
 
-/** Returns true if the command may create a store. Other commands need existing entries. */
+/** Returns true for a command that makes sense with an empty store. */
 function createsStore(verb: (KeysCommand | UsersCommand)["action"]["verb"]): boolean {
   return verb === "add" || verb === "create";
 }
@@ -75,7 +75,7 @@ async function withStore(
   runtime: Runtime,
   work: (store: AppStore) => Promise<void>,
 ): Promise<void> {
-  // Accounts in a database table need no key-value store.
+  // Accounts in a table of the database need no key-value store.
   if (option === undefined) return await work(outOfReach);
   const store = await openKeyValueStore(option, runtime);
   try {
@@ -85,7 +85,7 @@ async function withStore(
   }
 }
 
-/** Replaces the store of a service that keeps all state in memory. */
+/** In place of the store of a service that keeps everything in memory. */
 const outOfReach: AppStore = {
   configured: null,
   need() {
@@ -94,7 +94,7 @@ const outOfReach: AppStore = {
   close: () => Promise.resolve(),
 };
 
-/** Opens the configured accounts, or the accounts in the store that the command line names. */
+/** Opens the configured accounts, or those in the store that the arguments name. */
 async function withAccounts(
   config: ServiceConfig | null,
   { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },
@@ -130,7 +130,7 @@ async function runKeys(
       const { name, userId, scopes, expireInMs } = action;
       const expiresAt = expireInMs === null ? null : clock.now() + expireInMs;
       const { text } = await keys.create({ name, userId, scopes, expiresAt });
-      // Prints only the API key, so that a pipe can pass the key to a secret store.
+      // Only the key goes to the standard output, so that a pipe can pass it on.
       console.log(text);
       console.error("This key is shown once only. Send it in the header X-API-Key.");
       return;
@@ -221,7 +221,7 @@ function decoded(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    // Decoding any other encoding as UTF-8 would change the password.
+    // Other encodings, decoded as UTF-8, would change the password.
     throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
   }
 }

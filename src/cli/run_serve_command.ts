@@ -10,7 +10,7 @@ import { openReopening } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
 import { withSharedSecrets } from "./reopen/shared_secrets.ts";
 
-/** Runs the command that serves in this process until a signal stops it. Returns the exit code. */
+/** Serves in this process until a signal stops it. Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
@@ -31,7 +31,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
         ...config,
         host,
         port,
-        // The banner goes to the standard output. Observations are JSON on the standard error.
+        // The banner goes to the standard output, and observations as JSON to the standard error.
         onListen(server) {
           console.log(bannerOf(opened, { version, host, port: server.port }));
           config.onListen?.(server);

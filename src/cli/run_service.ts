@@ -9,16 +9,16 @@ import { reportFailure } from "./report_failure.ts";
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;
-  /** Resolves when the service uses the current tables. Absent if the tables never change. */
+  /** Resolves when the service uses the current tables. Absent if tables cannot change. */
   readonly current?: () => Promise<void>;
 }
 
-/** Opens the app of a prepared service. `GET /` redirects to the index of all resources. */
+/** Opens the app of a prepared service. `GET /` redirects to the list of all resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
   if (indexPath !== "/") {
-    // The redirect is relative, because a proxy may serve this app below a path.
+    // The redirect is relative, because a proxy may have mounted this app at a path.
     app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
   }
   return { service, app };
@@ -28,7 +28,7 @@ function indexPathOf({ config }: CliService): string {
   return `${config.basePath ?? "/api"}/`;
 }
 
-/** Returns the banner of a service. The banner shows the address that clients can reach. */
+/** Returns the banner of a service, with an address to which clients can connect. */
 export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerContents, "version" | "host" | "port">,

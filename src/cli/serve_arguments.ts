@@ -7,44 +7,44 @@ import { readSchemaOption } from "./database/schema_names.ts";
 import { serveOptionDescriptions } from "./serve_options.ts";
 
 /**
- * The arguments of the command that serves a database, a configuration file or the demonstration.
- * The default is the configuration file in the current folder.
+ * The arguments for serving a database, a configuration file or the demonstration. By default, the
+ * configuration file in the current folder is served.
  */
 export interface ServeCommand extends GivenAdditions {
   readonly kind: "serve";
-  /** A file or a URL of a database, or null if the arguments name no database. */
+  /** The file or URL of a database; null if the arguments name none. */
   readonly database: string | null;
-  /** The path of a configuration file, or null if the option `--config` is missing. */
+  /** The path of the configuration file; null without the option `--config`. */
   readonly config: string | null;
   readonly port: number | null;
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
-  /** The Postgres schemas to serve, or null for the first schema of the search path. */
+  /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. */
   readonly keys: DeclaredKeys;
-  /** True if database triggers record the changes of all programs. */
+  /** True if triggers in the database record the changes of all programs. */
   readonly triggers: boolean;
-  /** The Postgres schema that contains the change log, or null for the default schema. */
+  /** The Postgres schema with the change log; null for the default schema. */
   readonly changesSchema: string | null;
-  /** True if every table with string columns is searchable. */
+  /** True to make every table with string columns searchable. */
   readonly search: boolean;
   /** True if the service has a dashboard. */
   readonly ui: boolean;
-  /** True if the service checks every few seconds whether the tables have changed. */
+  /** True to check every few seconds if tables have changed. */
   readonly watchSchema: boolean;
-  /** The kind of database whose policies decide, or null if the command line decides. */
+  /** The kind of database whose row-level policies determine rights; null for the token instead. */
   readonly actAs: "supabase" | null;
   /** True if accounts can log in. */
   readonly users: boolean;
-  /** The file or URL of the store for accounts, or null if the option `--kv` is missing. */
+  /** The file or URL of the store with the accounts; null without the option `--kv`. */
   readonly kv: string | null;
-  /** The number of worker processes, or null to serve in this process alone. */
+  /** Number of worker processes; null to serve in this process. */
   readonly workers: number | null;
 }
 
-/** Parses the arguments of the command that serves. Throws a {@link Misuse}. */
+/** Parses the arguments for serving. Throws a {@link Misuse}. */
 export function parseServeArguments(
   args: readonly string[],
 ): ServeCommand | { readonly kind: "version" } {
@@ -110,7 +110,7 @@ const ofDatabase = [
   "users",
 ] as const;
 
-/** A machine never needs more than 256 worker processes. */
+/** No machine needs more than 256 worker processes. */
 const workersOption = whole({ from: 1, to: 256 });
 
 function wholeOf(
@@ -119,7 +119,7 @@ function wholeOf(
   { rules }: typeof workersOption,
 ): number | null {
   if (given === null) return null;
-  // `Number()` would also accept notations such as `1e3` and `0x10`.
+  // `Number()` would also accept notations like `1e3` and `0x10`.
   const number = /^\d+$/.test(given) ? Number(given) : NaN;
   if (rules.fits(number)) return number;
   throw new Misuse(`The ${name} must be ${rules.takes}, not "${given}"`);

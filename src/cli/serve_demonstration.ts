@@ -24,7 +24,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // A random secret avoids the warning about a missing one. No cursor outlives this process.
+      // Without a secret, there is a warning. No cursor is used after this process anyway.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),
@@ -79,7 +79,7 @@ const loans = table("loans", {
   note: text(),
 });
 
-/** Values in the order of the table's columns. Omitted last columns have their defaults. */
+/** Values in column order. Missing values at the end of a row are defaults. */
 type Rows = readonly (readonly unknown[])[];
 
 const authorRows: Rows = [

@@ -7,7 +7,7 @@ import {
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
-/** The properties of an account route that its OpenAPI description contains. */
+/** The description of an account route in the OpenAPI document. */
 export interface AccountRouteDescription {
   readonly id: string;
   readonly summary: string;
@@ -16,7 +16,7 @@ export interface AccountRouteDescription {
   readonly needsUser?: boolean;
 }
 
-/** Returns the description of an account route, with the cost and requirements of `protection`. */
+/** Returns a route's description. `protection` says what a request costs and requires. */
 export function describeAccountRoute(
   { needsUser = false, ...description }: AccountRouteDescription,
   protection: OperationProtection | null,

@@ -3,10 +3,10 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Database } from "../db/database.ts";
 
-/** The store, the database and the settings that an app passes to its authenticators. */
+/** The store, database and settings that an app passes to its authenticators. */
 export interface AuthenticatorDependencies {
   readonly runtime: Runtime;
-  /** The key-value store, which is opened only when something must be stored. */
+  /** Opens the key-value store when something must be stored. */
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
   readonly db: Database;
@@ -14,9 +14,9 @@ export interface AuthenticatorDependencies {
   readonly trustedProxies: number;
   /** The origins that `cors` allows to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
-  /** How long a credential is trusted after it was read, in milliseconds. */
+  /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   readonly isProduction: boolean;
-  /** The path of the routes of authenticators, as clients see it. */
+  /** The path of the authenticators' routes, as clients see it. */
   readonly path: string;
 }

@@ -4,7 +4,7 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The result of reading a credential: the user, and the expiry in milliseconds since 1970. */
+/** The state of a credential: its user, and when it expires, in milliseconds since 1970. */
 export interface CredentialState {
   readonly user: User;
   readonly expiresAt: number;
@@ -12,7 +12,7 @@ export interface CredentialState {
 
 export interface CredentialCacheOptions {
   readonly clock: Clock;
-  /** How long a credential is trusted after it was read, in milliseconds. */
+  /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   /**
    * Reads the credential with this string. Returns null if the credential is unknown or has ended.

@@ -1,17 +1,17 @@
 import { Problem } from "../../problem/problem.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The state of an account between two commits. The balance is the sum of the account's entries. */
+/** The state of an account after some commit. `balance` is the sum of all entries. */
 export interface AccountState {
   readonly account: string;
   readonly balance: number;
   /** Sequence number of the account's last entry; 0 before the first entry. */
   readonly seq: number;
-  /** The open reservations of credits. The balance does not include these credits. */
+  /** The open reservations. Their credits are already subtracted from the balance. */
   readonly holds: readonly OpenHold[];
 }
 
-/** A reservation that is neither committed nor released. */
+/** A reservation that was neither committed nor released yet. */
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;
@@ -31,8 +31,8 @@ export function decodeAccountState(account: string, value: unknown): AccountStat
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
 /**
- * Collects the entries that one operation adds to an account. Throws a 409 if the balance would
- * leave the range of exact integers. The operation then adds no entry at all.
+ * Collects the entries that one operation adds to an account. Throws a 409 if the balance would not
+ * be an exact integer any more. No entry is then stored.
  */
 export class Entries {
   #state: AccountState;

@@ -4,27 +4,27 @@ import type { AccountState } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The result of an audit of one account, which sums the entries of the account. */
+/** The result of auditing an account, i.e. of adding up all its entries. */
 export interface AccountAudit {
   /** The name of the audited account. */
   readonly account: string;
   /** The stored balance of the account. */
   readonly balance: number;
-  /** The sum of all entries, which equals the balance unless an entry or the balance is wrong. */
+  /** The sum of all entries. If it is not the balance, an entry or the balance is wrong. */
   readonly sum: number;
   /** Number of entries that were summed. */
   readonly entries: number;
-  /** Credits in open reservations, which the balance does not include. */
+  /** Credits in open reservations, which are already subtracted from the balance. */
   readonly reserved: number;
-  /** Descriptions of inconsistencies. The list is empty if there are none. */
+  /** The inconsistencies that the audit found. */
   readonly faults: readonly string[];
 }
 
-/** Sums the entries of an account up to the given state, and compares the sum with the balance. */
+/** Adds up the entries of an account up to a state, and compares the sum with its balance. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // The range ends with the last entry of `state`. Later operations never change earlier entries.
+  // Stops at the last entry of `state`. Later operations never change earlier entries.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // The cast is safe, because no other code writes below this prefix.

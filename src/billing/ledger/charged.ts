@@ -3,32 +3,31 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { CreditsLedger, Reservation } from "./credits_ledger.ts";
 import { parseAmount } from "./ledger_input.ts";
 
-/** The cost of a charged procedure, and the account that pays the cost. */
+/** The cost of a procedure, and the account that pays it. */
 export interface ChargeOptions<Context, Input> {
   /** Number of credits, or a function that returns the number for one call. */
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);
   /** Returns the name of the account that pays. Default: the id of the user. */
   readonly account?: ((context: Context, input: Input) => MaybePromise<string>) | undefined;
-  /** Reason that the account's history shows. */
+  /** The reason that the account's history shows. */
   readonly reason?: string | undefined;
-  /** Maximum duration of the handler, in milliseconds. Default: 600,000. */
+  /** How long the handler may take, in milliseconds. Default: 600,000. */
   readonly expiresInMs?: number | undefined;
 }
 
-/** The caller of a procedure, as {@link charged} needs it. */
+/** The part of a procedure's context that {@link charged} needs. */
 export interface CallContext {
   /** The user who calls, or null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
-  /** Registers work that runs when the call ends. Absent if the call ends with the handler. */
+  /** Registers work to run when the call ends. Absent if the call ends when the handler returns. */
   readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 
 /**
  * Wraps a procedure handler so that each call costs credits. The credits are reserved before the
- * handler runs, and charged when the response is sent. If the handler throws or the output is
- * invalid, the credits return to the account. If the process ends, the credits return after a
- * timeout. A call without enough credits fails with 402 `insufficient-credits`, and the handler
- * does not run.
+ * handler runs, and charged when the response is sent. If the handler throws or its output is
+ * invalid, the credits return to the account. If the process ends, they return after a timeout. A
+ * call without enough credits fails with 402 `insufficient-credits`, and the handler does not run.
  *
  * @example
  * ```ts
@@ -76,7 +75,7 @@ export function charged<Context extends CallContext, Input, Output>(
       await end(false);
       throw error;
     }
-    // With `onEnd` the charge waits, because the output has not been validated yet.
+    // The output has not been validated yet, so the charge waits for the end of the call.
     if (context.onEnd === undefined) await end(true);
     else context.onEnd(end);
     return output;
@@ -94,7 +93,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // If the reservation expired while the handler ran, the returned credits are consumed now.
+  // The reservation expired while the handler ran, so the credits are charged separately.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

@@ -2,7 +2,7 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 import type { AccountAudit } from "./audit_account.ts";
 import type { EndedReservation, LedgerResult, ReservationState } from "./ledger_operations.ts";
 
-/** Options that every operation of the credits ledger has. */
+/** The options of every operation that changes a balance. */
 export interface LedgerNote {
   /** Reason that the history shows: at most 200 characters. */
   readonly reason?: string | undefined;
@@ -56,7 +56,7 @@ export interface CommitOptions {
   readonly amount?: number | undefined;
 }
 
-/** Options for reversing a grant. The `key` of a reversal is kept for ever. */
+/** Options for reversing a grant. The idempotency key of a reversal is kept for ever. */
 export interface ReverseOptions extends LedgerNote {
   /** Number of credits to reverse. Default: all credits of the grant that are not yet reversed. */
   readonly amount?: number | undefined;
@@ -70,7 +70,7 @@ export interface HistoryPage {
   readonly before?: number | undefined;
 }
 
-/** The account and the number of credits of a grant that has a key. */
+/** A grant that was found by its key. */
 export interface FoundGrant {
   /** Name of the account that received the credits. */
   readonly account: string;
@@ -79,27 +79,25 @@ export interface FoundGrant {
 }
 
 /**
- * The credits ledger keeps an integer balance for each account. A balance is the sum of immutable
- * entries. Each operation is one commit of the key-value store, which fails if another operation
- * has changed the balance. Concurrent callers in any number of processes therefore never consume
- * more credits than an account has.
- *
- * Amounts are whole numbers from 1 to 2^53 − 1; other amounts fail with 422. If the store does not
- * respond, an operation rejects with a `StoreError`, which is a 503 for the client. The operation
- * may still have been carried out, unless the kind of the error is `unavailable`. With a `key`, an
- * operation can be repeated safely.
+ * The credits ledger: an integer balance for each account, and the entries whose sum it is. Entries
+ * never change. Each operation is one commit to the key-value store, which fails if another
+ * operation has changed the balance. Therefore concurrent callers in any number of processes never
+ * consume more credits than an account has.  Amounts are whole numbers from 1 to 2^53 − 1; other
+ * amounts fail with 422. If the store does not respond, an operation rejects with a `StoreError`,
+ * which clients receive as a 503. The operation may still have been carried out, unless the kind of
+ * the error is `unavailable`.
  */
 export interface CreditsLedger {
   /** Adds credits. */
   grant(account: string, amount: number, options?: LedgerNote): Promise<LedgerResult>;
-  /** Consumes credits. `ok` is false, and nothing changes, if the balance is too low. */
+  /** Consumes credits. If the balance is too low, changes nothing and returns `ok: false`. */
   consume(account: string, amount: number, options?: ConsumeOptions): Promise<LedgerResult>;
   /** Returns the credits that an account can consume; 0 for an account without entries. */
   balance(account: string): Promise<number>;
   /** Returns entries of an account, newest first. Default: the last 50 entries. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /**
-   * Reserves credits until `commit`, `release` or the expiry. A second call with the same key
+   * Reserves credits until `commit`, `release` or the expiry. A repeated call with the same key
    * returns the first reservation with its current `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
@@ -111,16 +109,16 @@ export interface CreditsLedger {
   /** Ends a reservation and returns its credits. `ok` is false after a commit or the expiry. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
-   * Reverses the grant with this key, for instance after a refund. The balance may become negative,
-   * because consumed credits are reversed too. All reversals together never exceed the grant: a
+   * Reverses the grant with this key, for instance after a refund. Consumed credits are reversed,
+   * too, so the balance may become negative. All reversals together never exceed the grant: a
    * larger `amount` fails with 409. Without a `key` in the options, each call reverses again. For a
    * partial refund, pass the id of the refund as `key`, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
   /** Returns the account and credits of the grant with this key, or null without such a grant. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
-  /** Sums the entries of one account or all accounts, and compares the sums with the balances. */
+  /** Adds up the entries of one account or of all, and compares each sum with the balance. */
   audit(account?: string): Promise<readonly AccountAudit[]>;
-  /** Closes the store if `openCreditsLedger` has opened it from a path or URL. */
+  /** Closes the store, unless you passed an open store to `openCreditsLedger`. */
   close(): Promise<void>;
 }

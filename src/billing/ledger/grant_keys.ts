@@ -3,7 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { FoundGrant } from "./credits_ledger.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 
-/** The idempotency keys of grants. A key is unique in the ledger and belongs to one account. */
+/** The idempotency keys of grants. A key belongs to only one account of the ledger. */
 export class GrantKeys {
   readonly #store: Pick<KeyValue, "get" | "commit">;
 
@@ -18,8 +18,8 @@ export class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant. Therefore a payment that events report for two accounts grants credits
-   * to only one account. Throws a 422 if the key belongs to another grant.
+   * Binds a key to a grant. If events report one payment for two accounts, only one of them then
+   * gets the credits. Throws a 422 if the key belongs to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);

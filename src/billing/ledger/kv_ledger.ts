@@ -59,7 +59,7 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** Creates the ledger without calling the store. `close` calls `closeStore`, if present. */
+  /** `closeStore` is called by `close`; null if the store belongs to the caller. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -145,7 +145,7 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record outlives the reservation, so that a repeated request still finds the record.
+        // The record is kept longer than the reservation, so that a repeated call still finds it.
         records: recordMutations(record, done.record, keepMs + given.lifetimeMs),
       };
     });
@@ -183,7 +183,7 @@ export class KvLedger implements CreditsLedger {
       const keyed = own === null ? null : { key: own, record: asOperation(record) };
       const done = reverseGrant(posting, given, keyed, asOperation(grant));
       const changed = recordMutations(granted, done.grant);
-      // The record of a reversal is kept for ever, like the record of the grant.
+      // The record of a reversal is kept for ever, as is that of the grant.
       const kept = reversal === null ? [] : recordMutations(reversal, done.record);
       return { result: done.result, records: [...changed, ...kept] };
     });
@@ -241,7 +241,7 @@ export class KvLedger implements CreditsLedger {
     });
   }
 
-  /** Runs one operation on an account's state. One commit stores all entries of the operation. */
+  /** Runs an operation on an account. One commit stores all entries that it adds. */
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
@@ -264,8 +264,8 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Only one commit can write an entry with this sequence number. A stored entry thus proves
-        // that this commit succeeded.
+        // No other commit can write an entry with this sequence number, so the stored entry proves
+        // that this commit happened.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -276,10 +276,10 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in a commit. 128 changes need half of the bytes of a commit. */
+/** Maximum number of changes in a commit: they need half of the bytes that it can contain. */
 const maxChanges = 128;
 
-/** How long the keys of consumptions and ended reservations are kept, in milliseconds. */
+/** How long keys of consumptions and of ended reservations are kept, in milliseconds. */
 const keepMs = 35 * 86_400_000;
 
 function transferOf(

@@ -1,4 +1,4 @@
-/** The kind of a ledger entry, which shows why the balance has changed. */
+/** The kind of an entry: why the balance changed. */
 export type LedgerEntryKind =
   /** Credits were granted. */
   | "grant"
@@ -21,7 +21,7 @@ export interface LedgerEntry {
   readonly seq: number;
   /** The reason why the balance has changed. */
   readonly kind: LedgerEntryKind;
-  /** Change of the balance. Negative for a reduction; 0 for a commit that used all credits. */
+  /** The change of the balance: negative for less; 0 for a commit of all reserved credits. */
   readonly amount: number;
   /** The balance after the entry. */
   readonly balance: number;
@@ -29,8 +29,8 @@ export interface LedgerEntry {
   readonly at: string;
   /** The reason that the caller of the operation passed. */
   readonly reason?: string;
-  /** Idempotency key of the operation. For a reversal, the key of the grant. */
+  /** The idempotency key of the operation, or of the grant for a reversal. */
   readonly key?: string;
-  /** Id of the reservation that the entry belongs to. */
+  /** The id of the reservation to which the entry belongs. */
   readonly reservation?: string;
 }

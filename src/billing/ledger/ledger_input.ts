@@ -38,7 +38,7 @@ const maxLifetimeMs = 30 * 86_400_000;
 
 function parseText(given: unknown, path: string, maxLength: number): string {
   const isText = typeof given === "string" && given !== "" && given.length <= maxLength &&
-    // UTF-8 encodes every lone surrogate as U+FFFD, so two account names could get the same key.
+    // UTF-8 has no lone surrogates: as U+FFFD, two different names would get the same key.
     given.isWellFormed();
   if (isText) return given;
   throw wrongInput(path, `must be a text of 1 to ${maxLength} characters`);

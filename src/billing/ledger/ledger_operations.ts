@@ -2,13 +2,13 @@ import { Problem } from "../../problem/problem.ts";
 import type { Entries, OpenHold } from "./account_state.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The result of a ledger operation. If `ok` is false, nothing was changed. */
+/** The result of an operation of the ledger. If `ok` is false, nothing was changed. */
 export interface LedgerResult {
   /** False if the balance was too low for the operation. */
   readonly ok: boolean;
-  /** The balance after the operation. For a rejected operation, the balance that was too low. */
+  /** The balance after the operation, or the balance that was too low. */
   readonly balance: number;
-  /** True if an earlier call with the same key did the operation, so this call changed nothing. */
+  /** True if an earlier call with the same key did the work, so that this call changed nothing. */
   readonly replayed: boolean;
 }
 
@@ -17,13 +17,13 @@ export type ReservationState = "open" | "committed" | "released" | "expired";
 
 /** The result of committing or releasing a reservation. */
 export interface EndedReservation extends LedgerResult {
-  /** The state after the call. If it is not the requested state, `ok` is false. */
+  /** The state after the call. It differs from the requested state if `ok` is false. */
   readonly state: ReservationState;
 }
 
 /** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
-  /** Identifies the operation and its amount. A repetition with another fingerprint is rejected. */
+  /** Identifies the operation and its amount. A repetition with another one is rejected. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   /** Number of a grant's credits that were reversed so far. */
@@ -38,7 +38,7 @@ export interface ReservationRecord {
   readonly state: ReservationState;
 }
 
-/** An operation's idempotency key, and the record under this key, or null without a record. */
+/** An operation's idempotency key, and what is stored under it; null if nothing is. */
 export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;
@@ -50,7 +50,7 @@ export interface OperationOutcome {
   readonly record: OperationRecord | null;
 }
 
-/** A number of credits to add to or subtract from a balance, without a reservation. */
+/** Credits to add to a balance or subtract from it, without a reservation. */
 export interface BalanceChange {
   readonly kind: "grant" | "consume";
   readonly amount: number;
@@ -58,7 +58,7 @@ export interface BalanceChange {
   readonly allowNegative: boolean;
 }
 
-/** Adds credits to a balance, or subtracts credits from the balance. */
+/** Changes a balance by a grant or a consumption. */
 export function changeBalance(
   posting: Entries,
   given: BalanceChange,
@@ -77,19 +77,19 @@ export function changeBalance(
   );
 }
 
-/** A reversal of a grant: of `amount` credits, or of all credits that are not yet reversed. */
+/** A reversal of a grant: of `amount` credits, or of all that are not reversed yet if null. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
   readonly reason: string | undefined;
 }
 
-/** The result of a reversal, and the grant's record with the new number of reversed credits. */
+/** The result of a reversal, and the grant's record with the new sum of reversed credits. */
 export interface ReversalOutcome extends OperationOutcome {
   readonly grant: OperationRecord | null;
 }
 
-/** Reverses granted credits, even if they were consumed. The balance may become negative. */
+/** Reverses credits of a grant, even consumed ones. The balance may become negative. */
 export function reverseGrant(
   posting: Entries,
   given: Reversal,
@@ -130,7 +130,7 @@ export interface ReserveOutcome {
   readonly record: ReservationRecord | null;
 }
 
-/** Reserves credits. A repeated call with an equal id and amount returns the first reservation. */
+/** Reserves credits. A repeated call with the same id and amount returns the first reservation. */
 export function reserveCredits(
   posting: Entries,
   wanted: Omit<OpenHold, "balance">,
@@ -173,11 +173,11 @@ export function reserveCredits(
   };
 }
 
-/** The end of a reservation, by a commit or a release. */
+/** How a reservation ends: by a commit or a release. */
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
-  /** Number of credits that the commit charges, or null for all reserved credits. */
+  /** How many credits a commit charges; null for all reserved credits. */
   readonly used: number | null;
 }
 
@@ -220,7 +220,7 @@ export function endReservation(
   };
 }
 
-/** Ends expired reservations, whose credits return to the balance. Returns the changed records. */
+/** Ends expired reservations and returns their credits. Returns the changed records. */
 export function expireReservations(
   posting: Entries,
   now: number,
@@ -243,12 +243,12 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns the state of an ended reservation. If `open` is stored, the reservation has expired. */
+/** Returns how a reservation has ended. If `open` is stored, it has expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** Maximum number of open reservations of an account, which one record of the store contains. */
+/** Maximum number of open reservations of an account, because one record contains them all. */
 const maxHolds = 100;
 
 function replayed(keyed: KeyedRecord | null, fingerprint: string): OperationOutcome | null {

@@ -1,7 +1,7 @@
 import type { KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { OperationRecord, ReservationRecord } from "./ledger_operations.ts";
 
-/** Casts a stored value to the record of an operation with an idempotency key. */
+/** Casts the value that is stored for an operation. */
 export function asOperation(value: unknown): OperationRecord | undefined {
   // The cast is safe, because no other code writes these keys.
   return value as OperationRecord | undefined;
@@ -12,7 +12,7 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the mutations that write a record: one, or none for a null record. */
+/** Returns the mutations that store a record: one, or none if the key is null. */
 export function recordMutations(
   key: KeyValueKey,
   value: unknown,

@@ -13,7 +13,7 @@ import { KvLedger } from "./kv_ledger.ts";
 
 /** The options of {@link openCreditsLedger}. */
 export interface CreditsLedgerOptions {
-  /** Store of the balances, such as a path or `:memory:`. The app may use the same store. */
+  /** The store of the balances, such as a path or `:memory:`. The app can use the same store. */
   readonly kv: KeyValueOption;
   /** Clock, randomness, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;

@@ -13,7 +13,7 @@ export interface CheckoutSession {
   readonly url: string;
 }
 
-/** The mode of a checkout: `subscription` starts a subscription; `payment` is a single payment. */
+/** `subscription` starts a subscription; `payment` is a single payment. */
 export type CheckoutMode = "subscription" | "payment";
 
 /** A price to buy, and how many units of it. */
@@ -24,9 +24,9 @@ export interface CheckoutItem {
   readonly quantity: number;
 }
 
-/** A checkout for the provider to create. */
+/** A checkout that the provider has to create. */
 export interface ProviderCheckout {
-  /** Subscription or single payment. */
+  /** For a subscription, or a single payment. */
   readonly mode: CheckoutMode;
   /** The prices to buy. At least one. */
   readonly items: readonly CheckoutItem[];
@@ -40,13 +40,13 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata with the account. Put it into each field that the provider copies to invoices. */
+  /** Metadata with the account. Write it to each field that the provider copies to invoices. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
 }
 
-/** The usage of a subscription, which the provider records. */
+/** Usage of a subscription, which the provider has to record. */
 export interface UsageReport {
   /** The provider's id of a subscription item, or of the subscription for some providers. */
   readonly subscriptionItemId: string;
@@ -58,7 +58,7 @@ export interface UsageReport {
   readonly idempotencyKey: string;
 }
 
-/** A webhook delivery that the service has received. */
+/** A webhook request from the provider. */
 export interface WebhookDelivery {
   /** The raw bytes of the body, over which the signature is computed. */
   readonly body: Uint8Array<ArrayBuffer>;
@@ -68,13 +68,13 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A price that was paid. A plan may contain any of the ids of the price. */
+/** A price that was paid, by all its ids at the provider. A plan can name any of these ids. */
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];
-  /** Quantity as the provider reports it. It is validated later. */
+  /** The quantity as the provider reports it, perhaps invalid. */
   readonly quantity: number;
-  /** Charged amount after discounts, paid with money or credit. Default: the payment's amount. */
+  /** The amount after discounts, paid with money or credit. Default: the payment's amount. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
@@ -82,27 +82,27 @@ export interface PaidPrice {
 
 /** A payment as the provider reports it, before its credits are known. */
 export interface VendorPayment extends BillingPayment {
-  /** The paid prices, or none if {@link BillingProvider.findPrices} has to find them. */
+  /** The paid prices; empty if {@link BillingProvider.findPrices} must find them. */
   readonly prices: readonly PaidPrice[];
-  /** True if the event omits some prices, which {@link BillingProvider.findPrices} can return. */
+  /** True if the event lacks prices, which {@link BillingProvider.findPrices} then returns. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment grants no credits: it is neither a purchase nor for a whole period. */
+  /** False if the payment never grants credits: it is no purchase, or not for a whole period. */
   readonly isForCredits: boolean;
-  /** Charged amount after discounts and before any customer balance. Default: `amount`. */
+  /** The amount after discounts, before a customer balance reduces it. Default: `amount`. */
   readonly netAmount?: number;
   /** Time of the purchase in RFC 3339 and UTC. Default: the time of the event. */
   readonly boughtAt?: string;
-  /** True for a subscription's first payment. Only for providers whose events name no prices. */
+  /** True for the first payment of a subscription, if the provider's events name no prices. */
   readonly isFirst?: boolean;
-  /** True if the subscription was changed. Only for providers whose events name no prices. */
+  /** True if the subscription was changed, if the provider's events name no prices. */
   readonly isChange?: boolean;
-  /** True if the payment is for a change of plan, and a balance or credit paid a part of it. */
+  /** True if the payment is for a change of plan, and credit or a balance paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /** True if this event grants no credits of subscriptions, because a separate event does so. */
+  /** True if another event grants the subscription credits of this payment. */
   readonly isOnlyForOneTime: boolean;
 }
 
-/** One event of a provider in the common form, before its account and credits are known. */
+/** An event of a provider in the common form, before the service adds account and credits. */
 export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
   /** The type of the event. */
   readonly type: BillingEventType;
@@ -110,50 +110,50 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that the event concerns. */
   readonly subscriptionId?: string;
-  /** Time since which the subscription has had its price and quantity, if reported. */
+  /** Since when the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
   /**
-   * True if only a server with an API key can set the metadata. Other metadata is trusted only with
-   * the code of a checkout of this service.
+   * True if only a server with an API key can set the metadata. Other metadata counts only if it
+   * contains the code of one of this service's checkouts.
    */
   readonly isMetadataOfServer?: boolean;
-  /** True if the checkout is complete, but the payment has not arrived yet. */
+  /** True if the checkout is complete but not paid yet. */
   readonly isUnpaid?: boolean;
 }
 
-/** The state of a subscription that was read from the provider. Times are RFC 3339 in UTC. */
+/** The state of a subscription, as read from the provider. Times are RFC 3339 in UTC. */
 export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
   /** The current state of the subscription. */
   readonly subscription: BillingSubscription;
-  /** Time of the subscription's last change. */
+  /** When the subscription was last changed. */
   readonly changedAt?: string;
 }
 
-/** The events of one webhook delivery with a valid signature. */
+/** The events of a webhook request with a valid signature. */
 export interface VendorDelivery {
   /** Id of the delivery. Repeated deliveries of one event have the same id. */
   readonly id: string;
   /** True in live mode, false in test mode, or null if the provider does not report the mode. */
   readonly isLive: boolean | null;
-  /** The events of the delivery. At least one; a paid checkout has two. */
+  /** The events, at least one. For a paid checkout, there are two. */
   readonly events: readonly VendorEvent[];
 }
 
 /**
- * The interface of a billing provider. Operations that a provider does not offer are absent; the
- * service then responds with 501 `billing-unsupported`. Operations throw a `billing-failed` Problem
- * if the provider refuses or does not respond.
+ * The interface of a billing provider (payment company). Operations that a provider does not offer
+ * are absent; the service then responds with 501 `billing-unsupported`. Operations throw a
+ * `billing-failed` Problem if the provider refuses or does not respond.
  */
 export interface BillingProvider {
-  /** Name of the provider in stored keys and events. It must never change. */
+  /** The provider's name in stored keys and events, which must never change. */
   readonly name: string;
-  /** True if a secret is configured that verifies deliveries. */
+  /** True if a secret is configured, with which deliveries are verified. */
   readonly isSigned: boolean;
   /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
   /**
-   * True if the provider finds an existing customer by the email address that a buyer enters. The
-   * address may belong to another person.
+   * True if the provider looks up customers by the email address that a buyer enters, which can be
+   * the address of another person.
    */
   readonly findsCustomerByEmail?: boolean;
   /** Creates a page on which a customer pays. */
@@ -179,10 +179,10 @@ export interface BillingProvider {
   ): Promise<BillingSubscription>;
   /** Reports the usage of a subscription. Absent if unsupported. */
   reportUsage?(report: UsageReport): Promise<void>;
-  /** Verifies a delivery and parses its events. Throws a 400 if the signature is invalid. */
+  /** Verifies a webhook request and returns its events. Throws a 400 for an invalid signature. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Returns the state of a subscription whose payments name no prices, or null if unknown. */
+  /** Returns the state of a subscription whose payments name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event omits some. Returns none if there are too many. */
+  /** Returns all prices of a payment whose event lacks some. Returns none if there are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

@@ -1,14 +1,14 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The metadata names that only the service may set. The service removes them from the metadata of a
- * browser. `userId` is included, because it identifies the account if `accountId` is missing.
+ * The names of metadata that only the service sets: it removes them from a browser's metadata.
+ * `userId` is one of them, because it names the account if `accountId` is missing.
  */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,
 ];
 
-/** Writes the prices and quantities of a checkout as a string for the metadata. */
+/** Returns the prices and quantities of a checkout as a string for its metadata. */
 export function pricesText(items: readonly CheckoutItem[]): string {
   return items.map(({ priceId, quantity }) => `${priceId}*${quantity}`).join(" ");
 }

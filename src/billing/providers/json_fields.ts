@@ -1,11 +1,11 @@
 import type { BillingSubscription, SubscriptionStatus } from "../billing_event.ts";
 import type { VendorEvent } from "./billing_provider.ts";
 
-/** Reads the fields of a provider's JSON object. A field of another type is undefined. */
+/** Reads the fields of a JSON object from a provider. A field of a wrong type is undefined. */
 export class JsonFields {
   readonly value: unknown;
 
-  /** Accepts any JSON value. A value that is not an object has no fields. */
+  /** Accepts any JSON value: one that is no object has no fields. */
   constructor(value: unknown) {
     this.value = value;
   }
@@ -16,7 +16,7 @@ export class JsonFields {
     return typeof value === "string" && value !== "" ? value : undefined;
   }
 
-  /** Returns a number. Some providers send amounts as numeric strings, which are converted. */
+  /** Returns a number. Some providers send numbers as strings, which are converted. */
   number(name: string): number | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
@@ -29,7 +29,7 @@ export class JsonFields {
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** Returns the quantity 1 for null, which the provider sends for prices without a quantity. */
+  /** Like {@link quantity}, but 1 also for null, which means a price without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }
@@ -57,7 +57,7 @@ export class JsonFields {
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Returns an object of metadata, in which strings, numbers and booleans become strings. */
+  /** Returns metadata: an object whose strings, numbers and booleans become strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};
@@ -76,7 +76,7 @@ export class JsonFields {
   }
 }
 
-/** Returns the status for a provider's word. An unknown word becomes `incomplete`. */
+/** Returns the status for a provider's term. An unknown term becomes `incomplete`. */
 export function statusOf(word: string | undefined): SubscriptionStatus {
   return statuses.get(word ?? "") ?? "incomplete";
 }
@@ -90,7 +90,7 @@ const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
   ["incomplete_expired", "expired"],
 ]);
 
-/** Returns the members of an event that reports a subscription, or none without a subscription. */
+/** Returns the members of an event about a subscription, or none if the subscription is null. */
 export function subscriptionFacts(
   subscription: BillingSubscription | null,
 ): Pick<VendorEvent, "subscription" | "subscriptionId"> {
@@ -98,9 +98,9 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if credit paid most of a charge, and money less than half. Credit is the proration
- * of the previous plan, or a balance. The limit is one half, because the rest
- * of a monthly plan costs less than half of a yearly plan.
+ * Returns true if credit (a balance, or the proration of the previous plan) paid most of a charge,
+ * and money less than half. The limit is one half, because the rest of a monthly plan costs less
+ * than half of a yearly plan.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);

@@ -4,13 +4,13 @@ import { callback, testedValue, timerMs } from "../../options/option_kinds.ts";
 /** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The webhook secret as the provider shows it, or the old and new secrets in a list. Without a
-   * secret, deliveries are not verified, and the start fails in production.
+   * The webhook secret as the provider shows it; during a rotation, a list of the old and the new
+   * one. Without a secret, deliveries are not verified, and the app does not start in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
-  /** Maximum difference between the clock and a delivery's time, in ms. Default: 300,000. */
+  /** Maximum difference between this clock and a delivery's time, in ms. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
-  /** Another base URL of the provider's API, for instance for tests. */
+  /** A base URL of the provider's API in place of the usual one, for instance for tests. */
   readonly baseUrl?: string | undefined;
   /** Function that sends API calls. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -18,7 +18,7 @@ export interface ProviderOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The descriptions of the options that all billing providers have. */
+/** Defines the options that all billing providers have. */
 export const providerOptionDescriptions = {
   webhookSecret: either(keyOption(), listOf("secrets", keyOption())),
   toleranceMs: timerMs().default(300_000),
@@ -30,7 +30,7 @@ export const providerOptionDescriptions = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** Describes an option for a secret or key. Rejects spaces and line breaks as copying mistakes. */
+/** Defines an option for a secret. Spaces and line breaks are rejected as copying mistakes. */
 export function keyOption(): Option<string | undefined> {
   return testedValue<string>(
     "a text as the provider gave it, without spaces",

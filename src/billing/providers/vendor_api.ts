@@ -21,7 +21,7 @@ export interface VendorCall {
   readonly body?: unknown;
 }
 
-/** Sends calls to the JSON API of a provider. Failed calls are not retried. */
+/** Sends calls to the JSON API of a provider, without retries. */
 export class VendorApi {
   readonly #options: VendorApiOptions;
 
@@ -29,7 +29,7 @@ export class VendorApi {
     this.#options = options;
   }
 
-  /** Sends a call and returns the response. Throws a `billing-failed` Problem on any error. */
+  /** Sends a call and returns the response. Throws a `billing-failed` Problem after any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
     if (answer === null) throw this.failed(new Error("status 404"));
@@ -37,9 +37,9 @@ export class VendorApi {
   }
 
   /**
-   * Returns the elements of all pages of a list. `next` returns the query for the next page, or
-   * undefined after the last page. Throws a `billing-failed` Problem for more than
-   * {@link maxListed} elements.
+   * Returns the elements on all pages of a list. `next` returns the query of the next page, or
+   * undefined after the last. Throws a `billing-failed` Problem for more than {@link maxListed}
+   * elements.
    */
   async listAll(
     call: VendorCall,
@@ -59,7 +59,7 @@ export class VendorApi {
     return all;
   }
 
-  /** Returns a part that a response must contain. Throws a `billing-failed` Problem without it. */
+  /** Returns a required part of a response. Throws a `billing-failed` Problem if it is missing. */
   expect<Part>(part: Part | null | undefined, fault: string): Part {
     if (part !== null && part !== undefined) return part;
     throw this.failed(new Error(fault));
@@ -88,22 +88,22 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The network, the provider or the response caused the error, not this program.
+      // The cause is the network, the provider or the response, and no fault of this program.
       throw this.failed(error);
     }
   }
 }
 
-/** The faults of responses for the operator. */
+/** The faults of responses, which only the operator sees. */
 export const noCheckout = "the answer has no checkout";
 export const noSubscription = "the answer is no subscription";
 
-/** Maximum number of elements that are read from one list of a provider. */
+/** Maximum number of elements to read from one list of a provider. */
 export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** Returns the Problem for a failed provider. The observer sees the cause, the client does not. */
+/** Returns the Problem for a failed call. Only the operator sees its cause. */
 export function providerProblem(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,

@@ -4,27 +4,27 @@ import { parseJsonObject } from "../../protocol/json_object.ts";
 import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** The signature of a delivery: the signed bytes before the body, and the codes in the header. */
+/** The signature of a delivery, as the provider sends it. */
 export interface OfferedSignature {
-  /** The signed text before the body. Empty if only the body is signed. */
+  /** The signed bytes before the body as text; "" if only the body is signed. */
   readonly prefix: string;
-  /** The codes in the header. During a rotation there are several. One correct code suffices. */
+  /** The codes in the header. There are several while secrets are rotated. One must be right. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
   /** Signing time in seconds since 1970, as in the header. Null if the header has none. */
   readonly timestamp: string | null;
 }
 
-/** The keys and the tolerance for verifying the deliveries of a provider. */
+/** How the signature of a delivery is verified. */
 export interface SignatureRules {
-  /** The keys for HMAC-SHA-256. A delivery is valid if one of them matches. */
+  /** The keys for HMAC-SHA-256. The signature is valid if it matches any of them. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
   /** Maximum difference between the clock and a delivery's time, in milliseconds. */
   readonly toleranceMs: number;
 }
 
 /**
- * Verifies the signature over a delivery's raw bytes by HMAC-SHA-256. Compares every key with every
- * code in constant time. Throws the same 400 for every error; its `cause` is the reason.
+ * Verifies the signature of a delivery's raw bytes by HMAC-SHA-256. Compares every key with every
+ * code in constant time. Throws the same 400 for every error; only its `cause` says the reason.
  */
 export async function verifySignature(
   delivery: WebhookDelivery,
@@ -43,7 +43,7 @@ export async function verifySignature(
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
     for (const code of codes) {
-      // All codes are compared. An early exit would reveal by its time which secret is current.
+      // All codes are compared: the time of an early exit would reveal which secret is current.
       const isRight = await crypto.subtle.verify("HMAC", key, code, message);
       matches ||= isRight;
     }
@@ -51,20 +51,20 @@ export async function verifySignature(
   if (!matches) throw refusedDelivery("no signature matches");
 }
 
-/** The header of a signature that contains its time and hexadecimal codes, such as `t=…,v1=…`. */
+/** A signature's header that consists of pairs for its time and its codes, such as `t=…,v1=…`. */
 export interface TimedSignatureHeader {
   readonly header: string;
-  /** The string between two pairs of the header. */
+  /** The string between two pairs. */
   readonly separator: string;
   /** The name of the pair with the time, in seconds since 1970. */
   readonly time: string;
-  /** The name of the pairs with codes. During a rotation there are several. */
+  /** The name of the pairs with codes in hexadecimal. There can be several during a rotation. */
   readonly code: string;
   /** The string between the time and the body in the signed text. */
   readonly joint: string;
 }
 
-/** Verifies a signature with a time. Throws a 400 for an invalid signature. */
+/** Verifies a signature that includes its time. Throws a 400 if it is invalid. */
 export async function verifyTimedSignature(
   delivery: WebhookDelivery,
   { header, separator, time, code, joint }: TimedSignatureHeader,
@@ -85,7 +85,7 @@ const hmac = { name: "HMAC", hash: "SHA-256" };
 
 const maxCodes = 16;
 
-/** Returns the 400 for a delivery with an invalid signature. Only the observer sees `reason`. */
+/** Returns the 400 for a delivery with an invalid signature. Only the operator sees `reason`. */
 export function refusedDelivery(reason: string): Problem {
   return new Problem(
     "webhook-signature-invalid",
@@ -102,7 +102,7 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
   return value;
 }
 
-/** Parses a header that consists of pairs `name=value`, in order. */
+/** Parses a header that consists of `name=value` pairs. */
 function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");
@@ -110,13 +110,13 @@ function pairsOf(header: string, separator: string): readonly (readonly [string,
   });
 }
 
-/** Decodes hexadecimal codes. Invalid codes are omitted, because they cannot match. */
+/** Decodes codes in hexadecimal. Omits invalid ones, which can match nothing. */
 export function decodeHexCodes(codes: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return codes.filter((code) => /^[0-9a-f]{64}$/i.test(code))
     .map((code) => new Uint8Array(hexToBytes(code)));
 }
 
-/** Returns the HMAC keys for secrets. Each key is a secret in UTF-8, without decoding. */
+/** Returns the HMAC keys for secrets: their bytes in UTF-8. */
 export function hmacKeysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }

@@ -17,13 +17,13 @@ import { requireReturnUrl } from "./require_return_url.ts";
 /** Returns the account, customer or e-mail address of a user, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
-/** Functions of the deployer that determine who pays. A browser cannot influence their results. */
+/** Functions of the deployer that say who pays. A browser cannot influence their results. */
 export interface BillingResolvers {
   /** Returns the account that receives the credits. Default: the id of the user. */
   readonly account?: UserResolver | undefined;
-  /** Returns the provider's id of the customer. Default: the customer that paid for the account. */
+  /** Returns the provider's customer id. Default: the customer who has paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email address to prefill. Default: the address of the user or of the request. */
+  /** Returns the email address to prefill. Default: the address in the user or in the request. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
@@ -35,14 +35,14 @@ export interface BillingRoutesOptions {
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
   readonly resolvers: ResolvedResolvers;
-  /** The origins to which a checkout may return. Null allows only the origin of the request. */
+  /** The origins to which a checkout may return; null if only the request's origin is allowed. */
   readonly returnOrigins: readonly string[] | null;
-  /** The limit of each user's calls to the provider, or null for no limit. */
+  /** Limits each user's calls to the provider; null for no limit. */
   readonly rateLimiter: RateLimiter | null;
   readonly clock: Clock;
 }
 
-/** Creates the billing routes. The app that mounts the routes provides the user of a request. */
+/** Creates the billing routes. The app in which they are mounted sets the user of a request. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { provider, operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
@@ -136,7 +136,7 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** Returns the user of a request. Counts the request for the limit of calls to the provider. */
+/** Returns the user, after counting the request against the limit of calls to the provider. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,
@@ -161,7 +161,7 @@ async function accountOf(
   return name;
 }
 
-/** Rejects forms, which foreign pages can send with the user's cookies, unlike JSON. */
+/** Rejects bodies of forms: unlike JSON, pages of other sites can send them with cookies. */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

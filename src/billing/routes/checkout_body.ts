@@ -76,7 +76,7 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Returns the items of a checkout, or null if the value is no list. Adds errors to `faults`. */
+/** Returns the items in a checkout; null if they are no valid list. Adds errors to `faults`. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

@@ -5,15 +5,15 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Returns the raw bytes of a request's body, because a signature may cover them. The bytes come
- * from Hono's cache if a middleware has read them, and otherwise from the request. Throws a 400,
- * 408 or 413. Throws a plain Error if a middleware has consumed the body.
+ * Returns the bytes of a request's body unchanged, because a signature may cover them. They come
+ * from Hono's cache if a middleware has read them, else from the request. Throws a 400, 408 or 413,
+ * and a plain Error if a middleware has read the body without keeping it.
  */
 export async function readRequestBytes(
   { req }: Context,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // Only bytes are taken from the cache: a decoded string may differ from the sent bytes.
+  // Uses only bytes from the cache: a decoded string may differ from the bytes that were sent.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();
@@ -36,7 +36,7 @@ export async function readRequestBytes(
   }
 }
 
-/** Maximum size of a body, in bytes. Events of providers have a few KiB. */
+/** Maximum size of a body in bytes. Providers' events have a few KiB. */
 const maxBytes = 1024 * 1024;
 
 const maxWaitMs = 10_000;

@@ -1,9 +1,9 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Requires that a return URL has one of these origins. Otherwise the provider's page, which the
- * customer trusts, could lead to any site. Returns the parsed URL, because a provider or browser
- * might parse the same string differently. Throws a 422.
+ * Requires that a return URL has one of these origins. Otherwise the provider's page, which
+ * customers trust, could send them to any site. Returns the URL as parsed here, because a provider
+ * or browser might parse the original string differently. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,
@@ -19,7 +19,7 @@ export function requireReturnUrl(
   throw invalidCheckout([{ path, message: "must be a URL of an origin in returnOrigins" }]);
 }
 
-/** Restores placeholders such as {CHECKOUT_SESSION_ID}, whose braces URLs encode in paths. */
+/** Restores placeholders such as {CHECKOUT_SESSION_ID}, whose braces the URL parser has encoded. */
 function withPlaceholders(href: string): string {
   return href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
 }

@@ -3,8 +3,8 @@ import type { BillingProvider } from "../providers/billing_provider.ts";
 import { billingKeys } from "./billing_keys.ts";
 
 /**
- * Links the accounts of the service to the customers of a provider. The links come from events that
- * name both. Later events, such as renewals, may name only the customer.
+ * Remembers which of a provider's customers pays for which account. The information comes from
+ * events that name both. Later events, such as renewals, may name only the customer.
  */
 export class AccountLinks {
   readonly #provider: string;
@@ -29,14 +29,14 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // The deployer may have moved the customer to another account.
+    // The deployer may have assigned the customer to another account.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 
   /**
-   * Links a customer to an account, and replaces the account's previous customer. Returns false if
-   * the customer remains linked to another account. If buyers can enter the address of any
-   * customer, only the deployer can link a customer to a different account.
+   * Assigns a customer to an account, in place of the account's previous customer. Returns false if
+   * the customer keeps belonging to another account: if buyers can enter any customer's address,
+   * only the deployer can move a customer to another account.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -5,14 +5,14 @@ import { hashPart } from "../../kv/key_encoding.ts";
 export const billingKeys = {
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
-  /** The account of a customer. Later events may omit the account. */
+  /** The account of a customer, because later events may lack the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
-  /** The secret for checkout codes, if the configuration has none. */
+  /** The secret for checkout codes, if none is configured. */
   codeSecret: ["billing", "codeSecret"],
 } as const;
 
-/** Returns a store key that contains a hash of the id, because providers may use long ids. */
+/** Returns a key with a hash of the id, because ids of providers can be long. */
 function keyOf(kind: string, provider: string, id: string): KeyValueKey {
   return ["billing", kind, provider, hashPart(id)];
 }

@@ -6,8 +6,8 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Clock, Random } from "../../runtime/runtime.ts";
 
 /**
- * Creates the claims of webhook deliveries. Only one process at a time handles an event, and none
- * does after a success. The claim of a process that died expires after a minute.
+ * Creates the claims of webhook events: only one process at a time handles an event, and none after
+ * a success. If a process ends, its claim expires after a minute.
  */
 export function createDeliveryClaims(store: KeyValue, clock: Clock): IdempotencyStore {
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });
@@ -22,7 +22,7 @@ export function deliveryClaim(provider: string, id: string, random: Random): Ide
   };
 }
 
-/** Stripe lets you resend an event for 30 days, so records are kept longer. */
+/** Stripe can resend an event for 30 days, so claims are kept longer. */
 const keepMs = 35 * 86_400_000;
 
 export const handledDelivery = {

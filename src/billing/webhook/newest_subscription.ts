@@ -5,19 +5,19 @@ import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscript
 
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
-  /** Time of the event, in RFC 3339 and UTC. */
+  /** The time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** Time since which the subscription has had its price and quantity, if reported. */
+  /** Since when the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
-  /** True if the event reports the creation of the subscription. */
+  /** True if the event says that the subscription was created. */
   readonly isFirst?: boolean;
-  /** True if the state was read from the provider. It may be newer than the event. */
+  /** True if the state was read from the provider, and so can be newer than the event. */
   readonly isRead?: boolean;
 }
 
 interface KeptSubscription extends ReportedSubscription {
-  /** The terms of the subscription, oldest first. */
+  /** The prices and quantities that the subscription has had, oldest first. */
   readonly terms: readonly SubscriptionTerms[];
 }
 
@@ -25,8 +25,8 @@ interface KeptSubscription extends ReportedSubscription {
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * Stores the newest state of each subscription by the provider's clock. Events arrive in any order,
- * and a late event must not make a canceled subscription active again.
+ * Stores the newest state of each subscription, by the provider's clock. Events arrive in any
+ * order, and a late event must not make a canceled subscription active again.
  */
 export class NewestSubscriptions {
   readonly #provider: string;
@@ -45,13 +45,13 @@ export class NewestSubscriptions {
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns all known terms of a subscription, oldest first. */
+  /** Returns the known prices and quantities of a subscription over time, oldest first. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.terms ?? [];
   }
 
-  /** Records a state that an event has reported. Returns the newest known state. */
+  /** Stores a state that an event reports, if it is newer. Returns the newest known state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -72,10 +72,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. Stripe's times have whole seconds, and a subscription may
-   * change twice in one second. If two times are equal, the service reads the state from the
-   * provider. That state may be newer than events that have not arrived yet, so the service reads
-   * the state again for these events.
+   * Returns the newer of two states. Stripe's times have whole seconds, and a subscription can
+   * change twice in a second. For equal times, the service reads the state from the provider. As
+   * that state can be newer than events that arrive later, it is read again for those events, too.
    */
   async #newer(
     known: ReportedSubscription,

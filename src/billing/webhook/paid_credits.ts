@@ -19,7 +19,7 @@ import {
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;
-  /** True if a payment of zero grants credits, as for a trial or a 100 % coupon. */
+  /** True if a payment of the amount 0 grants credits, as for a trial or a 100 % coupon. */
   readonly grantOnZeroAmount: boolean;
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
 }
@@ -27,9 +27,8 @@ export interface PaidCreditsOptions {
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
- * Returns the plan of a payment and the credits that the plan grants, or the reason why there are
- * none. Only the bought lines determine the credits, with their prices at the time of the payment.
- * The source of the money does not matter.
+ * Returns the plan of a payment and the credits to grant, or the reason why there are none. Only
+ * what was bought counts, at the prices of that time, no matter who paid.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -66,7 +65,7 @@ function creditsOf(
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
     const amount = line.amount ?? payment.netAmount ?? payment.amount;
-    // A payment with a negative amount is a credit note, which grants nothing.
+    // A negative amount is that of a credit note.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
@@ -82,7 +81,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the lines of a payment. Without lines, returns the subscription's terms at that time. */
+/** Returns what was paid. If the payment does not say it, returns the subscription's price then. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -99,7 +98,7 @@ async function linesOf(
   const isKnown = payment.isChange === true
     ? termsAfterChange(known, at) !== undefined
     : payment.isFirst === true && known[0]?.since === "" || hasNoGapBefore(known, at);
-  // If the provider does not respond, the delivery fails and is repeated, so nothing is lost.
+  // If the provider does not respond, the delivery fails and will be repeated.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;
@@ -115,7 +114,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current terms if the subscription has not changed since the payment. */
+/** Returns the current price and quantity, if they have not changed since the payment. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,

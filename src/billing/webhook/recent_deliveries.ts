@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A webhook delivery to this process, and how it was handled. */
+/** A webhook request to this process, and its outcome. */
 export interface ReceivedDelivery {
   /** Time of the delivery, in milliseconds since 1970. */
   readonly at: number;
@@ -9,17 +9,17 @@ export interface ReceivedDelivery {
   /** The types of the events in the delivery. */
   readonly events: readonly string[];
   /**
-   * The outcome. A `duplicate` had been handled before, and an `in-flight` delivery was being
-   * handled elsewhere. The provider repeats a `failed` delivery. A `refused` delivery was invalid.
+   * The outcome. `duplicate`: handled before. `in-flight`: another process was handling it.
+   * `failed`: the provider will repeat the delivery. `refused`: the delivery was invalid.
    */
   readonly outcome: "handled" | "duplicate" | "in-flight" | "failed" | "refused";
-  /** The reason of a refusal, or the name of an error. Null if the delivery was accepted. */
+  /** Why the delivery was refused, or the name of the error; null if there was none. */
   readonly reason: string | null;
 }
 
 /**
  * Keeps recent deliveries in the memory of this process: the last 200 with a valid signature, and
- * the last 50 rejected deliveries. Any client can send invalid deliveries.
+ * separately the last 50 refused ones, because any client can send invalid deliveries.
  */
 export class RecentDeliveries {
   readonly #clock: Clock;

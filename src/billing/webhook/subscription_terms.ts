@@ -1,26 +1,26 @@
 import type { BillingSubscription } from "../billing_event.ts";
 import { compact } from "../providers/json_fields.ts";
 
-/** The price, quantity and period that a subscription has from a time on. */
+/** The price, quantity and period of a subscription, and the time from which they apply. */
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** Start of the terms in RFC 3339, or an empty string for the creation of the subscription. */
+  /** The start of the terms in RFC 3339; "" if the subscription was created with them. */
   readonly since: string;
-  /** An earlier start of the same price and quantity, if the provider has reported one. */
+  /** A time before `since` at which the provider says that the same terms applied. */
   readonly heldFrom?: string;
-  /** A later time at which the terms still applied, if the provider has reported one. */
+  /** A time after `since` at which the provider says that the terms still applied. */
   readonly heldUntil?: string;
-  /** From this time until the next stored terms, the terms are unknown: some were dropped. */
+  /** From this time until the next stored terms, terms are unknown, because some were dropped. */
   readonly unknownFrom?: string;
 }
 
-/** The terms at a time, and whether a new period began at that time. */
+/** The terms at a time; `beganPeriod` is true if a new period began then. */
 export interface TermsAtTime {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
 }
 
-/** Returns the terms in a reported state, starting at the given time. */
+/** Returns the terms in a reported state, with the times at which they applied. */
 export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
@@ -29,9 +29,9 @@ export function subscriptionTerms(
 }
 
 /**
- * Adds terms to a history in the order of their start. Events arrive in any order, so terms that
- * are already outdated are added too. The history contains the first terms, the newest 50, and the
- * time from which terms may be missing.
+ * Adds terms to the history of a subscription, ordered by their start. Events arrive in any order,
+ * so outdated terms are added, too. Only the first and the newest 50 terms are kept, with the time
+ * from which others may be missing.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -46,12 +46,12 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if the history before a time has no gap in which the terms could have changed. */
+/** Returns true if the history says something about the terms at a time or later. */
 export function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
 
-/** Returns the terms at a time, or undefined if they are unknown or were dropped. */
+/** Returns the terms at a time; undefined if they are unknown or were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -65,7 +65,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the terms after the change of price that an invoice is for, or undefined if unknown. */
+/** Returns the terms after the change of price for which an invoice is; undefined if unknown. */
 export function termsAfterChange(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -80,7 +80,7 @@ export function termsAfterChange(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // The end of the period moves at a renewal, and is unchanged at a change within the period.
+  // A renewal moves the end of the period, and a change within the period does not.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));

@@ -21,11 +21,11 @@ import type { RecentDeliveries } from "./recent_deliveries.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
-/** Functions of the deployer that a webhook calls for events. */
+/** The deployer's functions that handle events. */
 export interface WebhookCallbacks {
   /**
-   * Called at least once for each event, after the credits were granted. If `onEvent` throws, the
-   * provider repeats the event.
+   * Called at least once for each event, after its credits were granted. If it throws, the provider
+   * sends the event again.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
@@ -53,18 +53,18 @@ export interface WebhookOptions extends WebhookCallbacks {
 
 export interface WebhookAnswer {
   readonly received: true;
-  /** True if the event had been handled before, or at the same time by another delivery. */
+  /** True if the event was handled before, or is being handled for another delivery. */
   readonly duplicate?: true;
 }
 
 /**
- * Handles webhook deliveries of a provider. The steps are: verify, claim, grant credits, call
- * `onEvent`, respond. Each step can be repeated safely. The service confirms a delivery only after
- * `onEvent` has succeeded.
+ * Handles webhook requests of a provider: verifies the signature, claims the event, grants credits,
+ * calls `onEvent` and responds. Each step can be repeated safely. The provider receives a success
+ * only after `onEvent` has succeeded.
  */
 export class Webhook {
   readonly #options: WebhookOptions;
-  /** The deliveries that this process is handling. A repetition waits for the result. */
+  /** The deliveries in progress in this process. A repeated delivery waits for the first. */
   readonly #running = new Map<string, Promise<void>>();
 
   /** Creates the object without calling the provider or the store. */
@@ -73,9 +73,8 @@ export class Webhook {
   }
 
   /**
-   * Handles one delivery. Throws a 400 for an invalid signature, a 409 while another process
-   * handles the event, and a 5xx after a failure of the grant or `onEvent`. Then the provider tries
-   * again.
+   * Handles a webhook request. Throws a 400 for an invalid signature, a 409 while another process
+   * handles the event, and a 5xx if the grant or `onEvent` fails. The provider then tries again.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
     const { provider, observe, log } = this.#options;
@@ -84,7 +83,7 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      // No stack is reported, because any client can send thousands of invalid deliveries.
+      // The observation has no stack trace, because clients can send thousands of invalid requests.
       const reason = reasonOf(error);
       observe({ kind: "webhook_refused", provider: provider.name, reason });
       log.add({ id: null, events: [], outcome: "refused", reason });
@@ -112,7 +111,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without this handler, a rejection would count as unhandled if no repeated delivery waits.
+    // Without a repeated delivery, no code waits for the promise, and its rejection is unhandled.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -143,7 +142,7 @@ export class Webhook {
       for (const event of delivery.events) await this.#handle(event, delivery.id);
     } catch (error) {
       await claims.release(claim).catch((error) => {
-        // If the release fails, the claim expires after a minute.
+        // If the claim cannot be removed, it expires after a minute.
         observe({ kind: "webhook_claim_kept", provider: provider.name, error });
       });
       throw asServerFault(error);
@@ -177,7 +176,7 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event. Links the customer to the account if the customer has paid. */
+  /** Finds the account of an event. Assigns a customer who has paid to the account. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
@@ -194,7 +193,7 @@ export class Webhook {
     return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /** Returns the account from `resolveAccount`, or from metadata that a browser cannot set. */
+  /** Returns the account that `resolveAccount` or trusted metadata names. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
@@ -209,7 +208,7 @@ export class Webhook {
     return await this.#options.links.accountOf(customerId) ?? customerId;
   }
 
-  /** Grants the credits of a payment once. The payment's first event determines the grant. */
+  /** Grants the credits of a payment once, by the payment's first event. */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
     const { type, payment, accountId, creditsToGrant, planKey, notGranted } = event;
@@ -231,18 +230,18 @@ export class Webhook {
   }
 }
 
-/** Returns true if a payment without credits is normal, so that no error is reported. */
+/** Returns true if it is normal that a payment has no credits, so that nothing is reported. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws for a test delivery in live mode, and for a live delivery in test mode. */
+/** Throws for a test delivery in live mode, and the reverse. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** Returns the members that the event for `onEvent` copies from the provider's event. */
+/** Returns the members that `onEvent` receives as the provider sent them. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...compact({ customerId, metadata }), raw };
@@ -255,7 +254,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid. A trial is not enough, because anyone can start a trial. */
+/** Returns true if money was paid. Trials do not count, because anyone can start one. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
@@ -279,7 +278,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Returns the name of an error. The message is omitted, because it may contain private data. */
+/** Returns the name of an error without its message, which can contain private data. */
 function nameOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause ?? error : error;
   return cause instanceof Error ? cause.name : typeof cause;
@@ -289,7 +288,7 @@ function paymentOf({ id, amount, currency }: NonNullable<VendorEvent["payment"]>
   return { id, ...compact({ amount, currency }) };
 }
 
-/** Converts any error to a 5xx, after which the provider repeats the delivery. */
+/** Converts any error to a 5xx, so that the provider repeats the delivery. */
 function asServerFault(error: unknown): unknown {
   const isFault = error instanceof StoreError || error instanceof Problem && error.status >= 500;
   return isFault

@@ -9,7 +9,7 @@ import {
 
 export interface CreditsCommand extends StoreArguments {
   readonly kind: "credits";
-  /** True if the output is JSON with one value per line. */
+  /** True to print one JSON value in each line. */
   readonly json: boolean;
   readonly action: CreditsAction;
 }
@@ -42,7 +42,7 @@ export const creditsHelp = `Credits, in the store of service.config.ts, or in --
   credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
   credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
 
-/** Parses the arguments of a command for credits. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `credits`. Throws a {@link Misuse}. */
 export function parseCreditsArguments(args: readonly string[]): CreditsCommand {
   const { verb, words } = readVerbWords("credits", args, {
     ...storeOptions,
@@ -110,7 +110,7 @@ function actionOf(
 }
 
 function wholeOf(what: string, given: string): number {
-  // `Number()` would also accept notations such as `1e3` and `0x10`.
+  // `Number()` would also accept notations like `1e3` and `0x10`.
   const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
   if (Number.isSafeInteger(whole) && whole >= 1) return whole;
   throw new Misuse(`${what} as a whole number from 1 to 2^53 - 1, not "${given}"`);

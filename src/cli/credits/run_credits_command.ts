@@ -8,11 +8,11 @@ import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 
-/** Runs a command for the credits ledger, and returns the exit code. */
+/** Runs the command `credits`, and returns the exit code. */
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { action, json } = command;
-  // In a new store every balance is 0. Therefore only a grant may create the store.
+  // All balances in a new store would be 0, so that only a grant makes sense there.
   const use = { action: "use these credits", creates: action.verb === "grant" };
   return await runOverStore(command, use, {
     runtime,

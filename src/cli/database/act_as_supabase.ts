@@ -5,18 +5,18 @@ import { jwtAuth } from "../../identity/jwt/jwt_auth.ts";
 import type { Claims } from "../../identity/jwt/jwt_auth_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The options of an app whose users have the roles of Supabase, and the roles. */
+/** The options of an app in which users act as roles of Supabase, and these roles. */
 export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
   readonly roles: readonly string[];
   readonly scopes: ReturnType<typeof byDatabase>;
 }
 
-/** The roles of callers. Tokens of other roles, such as `service_role`, are refused. */
+/** The roles of callers. Tokens for others, such as `service_role`, are refused. */
 const roles: readonly string[] = ["anon", "authenticated"];
 
 /**
- * Returns the options for a database of Supabase: its tokens identify users, and its policies decide
- * their rights. Throws an Error if the environment names no key of the tokens.
+ * Returns the options for a Supabase database: its tokens identify users, and its row-level
+ * policies determine their rights. Throws an Error without a key for the tokens in the environment.
  */
 export function actAsSupabase({ environment }: Pick<Runtime, "environment">): SupabaseRoles {
   const secret = environment("SUPABASE_JWT_SECRET") || undefined;

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { type CommandWords, Misuse } from "../command_options.ts";
 
-/** The options that load SQL functions and SQLite extensions for a program that writes. */
+/** The options that load SQL functions and SQLite extensions, for commands that write. */
 export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
@@ -15,13 +15,13 @@ a SQLite file.`;
 
 /** The SQL functions and extensions that a command adds to the SQLite file. */
 export interface GivenAdditions {
-  /** Absent if the arguments name neither functions nor extensions. */
+  /** The functions and extensions; absent if the arguments name none. */
   readonly additions?: SqliteAdditions;
 }
 
 /**
- * Parses the options of {@link additionOptions}. Throws a {@link Misuse} without a database, because
- * a configuration names its own functions and extensions.
+ * Reads {@link additionOptions}. Throws a {@link Misuse} if no database is named: a configuration
+ * file then names functions and extensions itself.
  */
 export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,

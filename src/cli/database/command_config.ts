@@ -4,17 +4,17 @@ import { decideCliRights } from "../cli_rights.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { GivenAdditions } from "./additions.ts";
 
-/** The database or the configuration whose rows a command imports or indexes. */
+/** The database, or the configuration, whose rows a command imports or indexes. */
 export interface SourceArguments extends GivenAdditions {
-  /** A file or a URL of a database, or null if the arguments name no database. */
+  /** The file or URL of a database; null if the arguments name none. */
   readonly database: string | null;
   /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;
-  /** The Postgres schemas, or null for the first schema of the search path. */
+  /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
 }
 
-/** Returns the configuration of an app that writes to the database or the configured database. */
+/** Returns the configuration of an app that writes to the given or configured database. */
 export async function configOfSource(
   { database, config, schemas, additions }: SourceArguments,
   runtime: Runtime,
@@ -32,7 +32,7 @@ export async function configOfSource(
   });
   return {
     ...served,
-    // The app encrypts nothing. A random secret only avoids the warning about a missing one.
+    // The app encrypts nothing, so a random secret will do. Without one, there is a warning.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

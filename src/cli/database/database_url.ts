@@ -1,8 +1,8 @@
 import { pathExists } from "../path_exists.ts";
 
 /**
- * Returns the URL of a database that the command line names. A path without a scheme is a SQLite
- * file. Throws a plain Error for a missing file, because opening would create the file.
+ * Returns the URL of a database in the arguments. A path without a scheme is a SQLite file. Throws
+ * a plain Error if the file is missing, because opening it would create it.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
@@ -13,9 +13,7 @@ export async function databaseUrl(place: string): Promise<string> {
   return url;
 }
 
-/**
- * Returns the URL of the database to migrate. A dry run replaces a missing file by an empty one.
- */
+/** Returns the URL of a database to migrate. For a dry run, a missing file is an empty one. */
 export async function migratedDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
@@ -24,7 +22,7 @@ export async function migratedDatabaseUrl(place: string, dryRun: boolean): Promi
 }
 
 function urlOf(place: string): string {
-  // A single letter before the colon is a Windows drive.
+  // A single letter before the colon is a drive of Windows.
   return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }
 

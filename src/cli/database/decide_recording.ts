@@ -6,24 +6,23 @@ import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine_of.ts";
 
 export interface RecordingOptions {
-  /** True if database triggers record the changes of all programs. */
+  /** True if triggers in the database record the changes of all programs. */
   readonly triggers: boolean;
-  /** The Postgres schema that contains the change log, or null for the default schema. */
+  /** The Postgres schema with the change log; null for the default schema. */
   readonly schema: string | null;
 }
 
-/** How changes are recorded, and what live streams can show as a result. */
+/** How changes are recorded, and so which changes live streams show. */
 export interface Recording {
-  /** The options of the change log, or null if there is neither a log nor a stream. */
+  /** The options of the change log; null if there is none and so no live stream. */
   readonly changes: ChangesOptions | null;
   /** A sentence for the banner that says which changes live streams show. */
   readonly streams: string;
 }
 
 /**
- * Chooses how changes are recorded, by the rights of the database role. Prefers triggers. Without
- * the rights for triggers, the log contains only writes of the service, or there is no log. Reports
- * the choice and the missing rights.
+ * Decides how changes are recorded, by the rights of the database user: preferably by triggers,
+ * else only for writes of the service, else not at all. Reports the decision and missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

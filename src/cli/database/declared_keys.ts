@@ -1,12 +1,12 @@
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./schema_names.ts";
 
-/** The key columns, by the names of their views and tables. */
+/** The key columns of views, and of tables without a primary key, by name. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Parses the values of `--key`, each `view=column` or `view=column,column`. A name with `=`, a
- * comma or a quote is in double quotes. Throws a {@link Misuse} for an invalid value.
+ * Parses values of `--key`, each `view=column` or `view=column,column`. A name that contains `=`, a
+ * comma or a quote must be in double quotes. Throws a {@link Misuse} for an invalid value.
  */
 export function readDeclaredKeys(values: readonly string[]): DeclaredKeys {
   const keys = new Map<string, readonly string[]>();

@@ -6,8 +6,8 @@ import { writeSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * Finds the tables to serve, and reports every table and schema that is omitted. If there is no
- * table, closes the database and throws an Error that suggests schemas with tables.
+ * Finds the tables to serve, and reports each table and schema that is not served. Without tables,
+ * closes the database and throws an Error that suggests schemas with tables.
  */
 export async function findTables(
   db: Database,
@@ -44,7 +44,7 @@ export async function findTables(
   }
 }
 
-/** Suggests schemas with tables if the requested schemas contain no tables. */
+/** Names schemas with tables, because the requested ones have none. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -53,11 +53,11 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   return ` in ${place}; ${[...named, ...more].join(", ")}`;
 }
 
-/** The maximum number of schemas in a message. A database may have one schema for each tenant. */
+/** Maximum number of schemas in a message: some databases have a schema for each tenant. */
 const maxNamed = 5;
 const maxLines = 20;
 
-/** Returns the reason why a schema is omitted, as the end of a sentence. */
+/** Returns why a schema is not served, as the end of a sentence. */
 function reasonOf(schema: LeftOutSchema): string {
   return schema.isOpen
     ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`

@@ -10,9 +10,9 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { Database } from "../../db/database.ts";
 
 export interface WritingOptions {
-  /** The database as the user named it at the command line. */
+  /** The database as the user wrote it in the arguments. */
   readonly place: string;
-  /** The Postgres schema to append to the search path, or null to append none. */
+  /** The Postgres schema to add at the end of the search path; null for none. */
   readonly schema: string | null;
   readonly needed: NeededParts;
   readonly additions: SqliteAdditions;
@@ -21,11 +21,11 @@ export interface WritingOptions {
 
 export interface OpenedForWriting {
   readonly db: Database;
-  /** The previous journal mode of a SQLite file, or null for other databases. */
+  /** The earlier journal mode of a SQLite file; null for other databases. */
   readonly journalMode: string | null;
 }
 
-/** Prints what opening for writing will change in a SQLite file, and then opens the database. */
+/** Prints how opening for writing will change a SQLite file, then opens the database. */
 export async function openForWriting(
   url: string,
   options: WritingOptions,
@@ -43,7 +43,7 @@ export async function openForWriting(
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Prints how opening changes the file's journal mode. Returns the current mode. */
+/** Prints if the journal mode of the file will change. Returns its current mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
@@ -58,7 +58,7 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
   }
 }
 
-/** Prints what the service will install in a database, if anything. */
+/** Prints which tables and triggers the service will install in the database, if any. */
 export async function announceInstallation(
   { driver, label }: Database,
   { needed, place, schema, observe }: WritingOptions,
@@ -74,7 +74,7 @@ export async function announceInstallation(
   observe({ kind: "notice", message });
 }
 
-/** Stores the original journal mode of a SQLite file, so that `uninstall` can restore the mode. */
+/** Stores the earlier journal mode of a SQLite file, so that `uninstall` can restore it. */
 export async function saveJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
@@ -84,7 +84,7 @@ export async function saveJournalMode({ db, journalMode }: OpenedForWriting): Pr
   });
 }
 
-/** The Postgres library treats unknown URL parameters as session settings. */
+/** Postgres treats unknown parameters of the URL as settings, so the schema can be one of them. */
 async function withSchema(url: string, schema: string): Promise<string> {
   const db = await openDatabase(url);
   try {

@@ -2,9 +2,9 @@ import { quoteIdentifier } from "../../sql/fragment.ts";
 import { type CommandWords, Misuse } from "../command_options.ts";
 
 /**
- * Parses the value of `--schema`: schema names with commas between them, or `*` for all schemas. A
- * name with a comma or a quote is in double quotes, as in SQL. Upper case is preserved even without
- * quotes. Returns null for an invalid list.
+ * Parses the value of `--schema`: names of schemas with commas between, or `*` for all. A name with
+ * a comma or a quote must be in double quotes, as in SQL. Upper case is kept without quotes.
+ * Returns null for an invalid list.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];
@@ -22,12 +22,12 @@ export function readSchemaNames(text: string): readonly string[] | null {
 
 const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,|$)/;
 
-/** Returns a schema name in the syntax of `--schema`, without shell quoting. */
+/** Returns a schema's name in the syntax of `--schema`, without quotes for the shell. */
 export function writeSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 
-/** Parses the option `--schema`. Null without the option. Throws a {@link Misuse}. */
+/** Reads the option `--schema`; null if it is missing. Throws a {@link Misuse}. */
 export function readSchemaOption(words: CommandWords<"schema">): readonly string[] | null {
   const text = words.text("schema");
   if (text === null) return null;

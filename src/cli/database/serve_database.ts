@@ -39,27 +39,27 @@ import type { Database } from "../../db/database.ts";
 export interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;
-  /** The key-value store that several workers share. */
+  /** The key-value store to share with other workers. */
   readonly kv: string | undefined;
-  /** The file or URL of the key-value store for accounts, or undefined without accounts. */
+  /** The file or URL of the key-value store with the accounts; undefined without accounts. */
   readonly accountsIn: string | undefined;
-  /** True if every table with string columns is searchable. */
+  /** True to make every table with string columns searchable. */
   readonly isSearched: boolean;
-  /** The Postgres schemas, or null for the first schema of the search path. */
+  /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
-  /** The SQL functions and SQLite extensions. Default: none. */
+  /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
-  /** How changes of a writable database are recorded. Null means no change log and no streams. */
+  /** How changes are recorded in a writable database; null for no change log and no streams. */
   readonly recording: RecordingOptions | null;
-  /** The roles of callers, or null if the role that logs in runs all statements. */
+  /** The database roles of callers; null if the role of the connection runs all statements. */
   readonly acting?: SupabaseRoles | null;
 }
 
 /**
- * Serves every table of an existing database without a configuration file, read-only unless
- * `writable` is set. Throws an Error with a one-sentence message if no table can be served.
+ * Serves every table of a database without a configuration file, read-only unless `writable` is
+ * set. Throws an Error with one sentence if no table can be served.
  */
 export async function serveDatabase(
   place: string,
@@ -77,7 +77,7 @@ export async function serveDatabase(
   const { db } = opened;
   const wanted = { schemas: schemas ?? undefined, keys, roles: acting?.roles };
   const tables = await findTables(db, wanted, runtime);
-  // The role that logs in for other roles may have no right to look.
+  // If callers have their own roles, the role of the connection may have no right to check this.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);
@@ -106,7 +106,7 @@ export async function serveDatabase(
     accountsIn,
     streams: recording === null ? undefined : streamsExcept(recording, limits),
     exampleQuery: "?limit=3",
-    // Other processes cannot alter an in-process database, and it must not be opened twice.
+    // No other process can change an in-memory database, and it must not be opened twice.
     describe: db.driver.isShared
       ? async () => {
         const { tables } = await db.introspect(wanted);
@@ -117,12 +117,12 @@ export async function serveDatabase(
   };
 }
 
-/** Returns a sentence about live streams, which names the tables without a stream. */
+/** Returns a sentence about live streams, with the names of tables that have none. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
 ): string {
-  // Views have no streams in any case.
+  // Views never have live streams.
   const streamed = [...limits].filter(([{ readOnly }]) => !readOnly);
   const hidden = streamed.filter(([, { hidesRows }]) => hidesRows);
   const [first] = hidden;
@@ -133,7 +133,7 @@ function streamsExcept(
   return hidden.length === streamed.length ? sentence : `${sentence}. ${streams}`;
 }
 
-/** Returns the search options. For a read-only database, the search index is in memory. */
+/** Returns the search options. For a read-only database, the index is in memory. */
 async function searchIn(
   { driver, label }: Database,
   { writable }: CliRights,
@@ -181,7 +181,7 @@ function definition(
     ...common,
     capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
-    // No version column is known. The service computes ETags from a hash of the row instead.
+    // As no column is known to be a version, ETags are hashes of rows.
     etag: {},
     ...(auth === undefined ? {} : { auth }),
   };

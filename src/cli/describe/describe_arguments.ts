@@ -3,19 +3,19 @@ import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 export interface DescribeCommand {
   readonly kind: "describe";
   readonly form: DescriptionForm;
-  /** True if the command prints YAML instead of JSON. */
+  /** True to print YAML instead of JSON. */
   readonly yaml: boolean;
-  /** The URL of a running service, or null if the option `--url` is missing. */
+  /** The URL of a running service to describe; null without the option `--url`. */
   readonly url: string | null;
   /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;
-  /** The bearer token for requests to the URL, or null to send no token. */
+  /** The bearer token for requests to the running service; null for none. */
   readonly token: string | null;
-  /** The file to compare with the description, or null to print the description. */
+  /** The file to compare with the description; null to print the description. */
   readonly check: string | null;
 }
 
-/** The form of a description: TypeScript declarations or an OpenAPI document. */
+/** A description: TypeScript declarations or an OpenAPI document. */
 export type DescriptionForm = "types" | "openapi";
 
 export const describeHelp =
@@ -24,7 +24,7 @@ export const describeHelp =
   types [FILE | URL] --check API.D.TS   1 where this file differs from them
   openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
-/** Parses the arguments of a command for descriptions. Throws a {@link Misuse}. */
+/** Parses the arguments of `types` or `openapi`. Throws a {@link Misuse}. */
 export function parseDescribeArguments(
   form: DescriptionForm,
   args: readonly string[],

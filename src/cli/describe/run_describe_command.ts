@@ -9,7 +9,7 @@ import { requireConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
-/** Prints or compares a service's description. Returns exit code 1 if the given file differs. */
+/** Prints a service's description, or compares it with a file. Returns 1 if they differ. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;
   try {
@@ -61,7 +61,7 @@ async function fetchSchema(base: string, token: string | null): Promise<ServiceS
   const isSchema = typeof value === "object" && value !== null && "version" in value &&
     value.version === 1 && "resources" in value && Array.isArray(value.resources);
   if (!isSchema) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
-  // The matching version guarantees that the value has the format of this program.
+  // The cast is safe: the same version of this program has written the value.
   return value as ServiceSchema;
 }
 
@@ -101,7 +101,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** Writes everything before the process exits, because a pipe accepts a long string in parts. */
+/** Writes everything before the process exits: a pipe accepts a long string only in parts. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

@@ -5,12 +5,12 @@ import { readSchemaOption } from "../database/schema_names.ts";
 
 export interface ImportCommand extends SourceArguments {
   readonly kind: "import";
-  /** The path of the file, or `-` for the standard input. */
+  /** The path of the file; `-` for the standard input. */
   readonly file: string;
   readonly format: "ndjson" | "csv";
-  /** The name of the table, or the path of its resource. */
+  /** The name of a table, or the path of a resource. */
   readonly into: string;
-  /** The number of rows per transaction, or null to import either all rows or none. */
+  /** Number of rows in a transaction; null to import all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
 }
@@ -24,7 +24,7 @@ export const importHelp =
       --dry-run          do everything, and roll it back
       --schema NAMES     the schemas of a Postgres`;
 
-/** Parses the arguments of the command that imports a file. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `import`. Throws a {@link Misuse}. */
 export function parseImportArguments(args: readonly string[]): ImportCommand {
   const words = readCommandWords("import", args, {
     into: { type: "string" },

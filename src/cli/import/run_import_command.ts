@@ -12,7 +12,7 @@ import type { ImportCommand } from "./import_arguments.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ImportOutcome } from "../../resource/import/line_errors.ts";
 
-/** Runs the command that imports a file, and returns the exit code. */
+/** Runs the command `import`, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   try {
@@ -47,7 +47,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints the errors by line, the lines that were not written, and the number of written rows. */
+/** Prints the errors with their lines, the lines that were not written, and how many rows were. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];
@@ -62,10 +62,10 @@ function reportLines({ message, details = {} }: Problem): void {
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
 }
 
-/** The interval between two progress lines, in milliseconds. */
+/** Time between two lines about the progress, in milliseconds. */
 const everyMs = 1_000;
 
-/** Prints the number of imported rows and their rate to the standard error. */
+/** Prints how many rows are imported, and how fast, to the standard error. */
 export class ImportProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -78,7 +78,7 @@ export class ImportProgress {
     this.#beganAt = this.#shownAt = clock.elapsedMs();
   }
 
-  /** Prints the counts at intervals. On a terminal, the new counts replace the old ones. */
+  /** Prints the progress at intervals. On a terminal, each line replaces the previous one. */
   show({ rows }: ImportOutcome): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#shownAt < everyMs) return;
@@ -88,13 +88,13 @@ export class ImportProgress {
     process.stderr.write(this.#isTerminal ? `\r${line}` : `${line}\n`);
   }
 
-  /** Ends an unfinished line. */
+  /** Ends the line of the progress, if one was printed. */
   end(): void {
     if (this.#isOpen) process.stderr.write("\n");
     this.#isOpen = false;
   }
 
-  /** Returns the last line, which summarizes the import. */
+  /** Returns the summary of the import for the last line. */
   done({ rows, written }: ImportOutcome, dryRun: boolean): string {
     const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
     const done = dryRun

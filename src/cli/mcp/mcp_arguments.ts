@@ -2,20 +2,20 @@ import { Misuse, readCommandWords } from "../command_options.ts";
 import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
 
-/** The arguments of the command that serves a database to one MCP client over standard streams. */
+/** The arguments of the command `mcp`: it serves a database to the program that started it. */
 export interface McpCommand extends GivenAdditions {
   readonly kind: "mcp";
-  /** A file or a URL of a database. */
+  /** The file or URL of a database. */
   readonly database: string;
   readonly write: boolean;
-  /** The Postgres schemas, or null for the first schema of the search path. */
+  /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
 }
 
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
   mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 
-/** Parses the arguments of the command for MCP. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `mcp`. Throws a {@link Misuse}. */
 export function parseMcpArguments(args: readonly string[]): McpCommand {
   const words = readCommandWords("mcp", args, {
     write: { type: "boolean" },

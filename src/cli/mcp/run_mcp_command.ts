@@ -12,13 +12,13 @@ import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 
 /**
- * Serves a database to the MCP client that started this process, until the client closes the
- * standard input. Returns the exit code. The client has the rights of the operator.
+ * Serves a database by MCP to the program that started this process, until that program closes the
+ * standard input. Returns the exit code. The program has the rights of the operator.
  */
 export async function runMcpCommand(
   { database, write, schemas, additions }: McpCommand,
 ): Promise<number> {
-  // Observations go to the standard error, because the client reads the standard output.
+  // Observations go to the standard error, because the standard output belongs to MCP.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);
@@ -30,7 +30,7 @@ export async function runMcpCommand(
       kv: undefined,
       accountsIn: undefined,
       isSearched: false,
-      // The MCP client's writes are recorded, so that live streams of other processes show them.
+      // Writes are recorded, so that live streams of other processes show them.
       recording: { triggers: false, schema: null },
       ...{ schemas, additions },
     });

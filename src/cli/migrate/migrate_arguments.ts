@@ -3,15 +3,15 @@ import { additionOptions, type GivenAdditions, readAdditions } from "../database
 
 export interface MigrateCommand extends GivenAdditions {
   readonly kind: "migrate";
-  /** A file or a URL of a database, or null for the configured database. */
+  /** The file or URL of a database; null for the configured database. */
   readonly database: string | null;
-  /** The path of a module that exports tables, or null for the tables in the configuration. */
+  /** The path of a module that exports tables; null for the configured tables. */
   readonly tables: string | null;
-  /** The path of a configuration file, or null if the option `--config` is missing. */
+  /** The path of the configuration file; null without the option `--config`. */
   readonly config: string | null;
-  /** The folder of SQL files to run, or null to plan the migration from the tables. */
+  /** The folder with SQL files to run; null to compute the migration from the tables. */
   readonly migrations: string | null;
-  /** True if the command records the SQL files as applied without running them. */
+  /** True to record the SQL files as already applied, without running them. */
   readonly baseline: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -29,7 +29,7 @@ export const migrateHelp = `Changing tables:
       --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
       --baseline         note these files as applied, and run none`;
 
-/** Parses the arguments of the command that migrates. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `migrate`. Throws a {@link Misuse}. */
 export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
   const words = readCommandWords("migrate", args, {
     db: { type: "string" },

@@ -9,13 +9,13 @@ import { migratedDatabaseUrl } from "../database/database_url.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The database that a command migrates, and the tables that it should have afterwards. */
+/** A database to migrate, and the tables that it should have afterwards. */
 export interface MigratedDatabase {
   readonly db: Database;
   readonly tables: readonly TableInfo[];
 }
 
-/** Opens the database and loads the intended tables. Throws an Error if either is missing. */
+/** Opens a database and loads its intended tables. Throws an Error if either does not exist. */
 export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
   const { database, tables, migrations } = command;
   if (database !== null && (tables !== null || migrations !== null)) {
@@ -42,7 +42,7 @@ async function openNamed(
   return await openDatabase(await migratedDatabaseUrl(database, dryRun), additions);
 }
 
-/** Returns the tables of resources and the link tables of their relations. */
+/** Returns the tables of resources, and the join tables of their relations. */
 function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {
   const tables = resources.flatMap(({ table, options: { relations = {} } }) => [
     table,
@@ -52,7 +52,7 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
   return [...new Set(described)].filter(({ own }) => own);
 }
 
-/** Returns the tables that a module exports. The exports may have any name and may be lists. */
+/** Returns the tables that a module exports, under any name or in lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   const exported = await importModule(path);
   const values: unknown[] = Object.values(exported).flat();
@@ -72,7 +72,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // A column also contains the description of its table, so the second condition excludes columns.
+  // Columns contain the description of their table, too, but have another prototype.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

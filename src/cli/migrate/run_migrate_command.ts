@@ -19,11 +19,11 @@ import type { Database } from "../../db/database.ts";
 
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
-  /** Asks a yes/no question. Null if the process has no terminal. */
+  /** Asks the user a yes/no question. Null without a terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Runs the command that migrates, and returns the exit code. */
+/** Runs the command `migrate`, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
   let opened: MigratedDatabase | null = null;
   try {
@@ -41,7 +41,7 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   }
 }
 
-/** Prints the migration plan, and runs it if the user confirms. Otherwise throws an Error. */
+/** Prints the migration, and runs it if the user agrees. Throws an Error otherwise. */
 export async function migrateDatabase(
   command: MigrateCommand,
   { db, tables }: MigratedDatabase,
@@ -74,7 +74,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** Asks whether columns were renamed. Columns without a confirmed rename are kept. */
+/** Asks if columns were renamed. If the user does not confirm this, columns are kept. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],
@@ -107,7 +107,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // The statements of a rejected plan are not printed, because the user could run them.
+  // The statements of a refused migration are not printed: the user might run them by hand.
   for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }

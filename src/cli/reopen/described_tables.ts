@@ -4,11 +4,11 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export type DescribedTables = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
-  /** All properties of each column as a string, by column name. */
+  /** The properties of each column as a string, by column name. */
   readonly columns: ReadonlyMap<string, string>;
-  /** All properties of the table's keys, as a string. */
+  /** The properties of the table's keys as a string. */
   readonly keys: string;
-  /** The rights that the database role lacks, as a string. */
+  /** The rights that the database user lacks, as a string. */
   readonly rights: string;
 }
 
@@ -28,11 +28,11 @@ export function describedTables(
   }));
 }
 
-/** The names of the tables that differ between two states of a database. */
+/** The names of tables that differ between two states of the database. */
 export interface TableChanges {
   readonly added: readonly string[];
   readonly gone: readonly string[];
-  /** The changed tables, each with the names of changed columns: `notes (body gone)`. */
+  /** The changed tables with the names of changed columns: `notes (body gone)`. */
   readonly changed: readonly string[];
 }
 

@@ -4,31 +4,31 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";
 
-/** An app that can be replaced by another while the listener continues. */
+/** An app that can be replaced by another one while the listener stays the same. */
 export interface ReopeningApp {
-  /** The app for the listener. The app forwards each request to the current app. */
+  /** The app for the listener. It passes each request to the current app. */
   readonly app: App;
   /** Makes `next` the current app. The previous app closes when its requests have ended. */
   replaceBy(next: OpenService): void;
 }
 
-/** An open app, and the number of its responses that are still being sent. */
+/** An open app, and the number of responses that it is still sending. */
 interface Generation {
   readonly app: App;
   answering: number;
 }
 
-/** The schema checks that a request may wait for. */
+/** The schema checks (of changed tables) for which a request can wait. */
 export interface SchemaChecks {
-  /** Resolves when a running check has ended. */
+  /** Resolves when the current check has ended. */
   readonly ended: () => Promise<void>;
-  /** The schema version at the last check, or null if the version is unknown. */
+  /** The schema version that the last check found; null if unknown. */
   readonly version: () => string | null;
-  /** Resolves when the open app uses the current tables. */
+  /** Resolves when the current app is the one for the current tables. */
   readonly current: () => Promise<unknown>;
 }
 
-/** Creates a replaceable app that checks tables before describing them and repeats failed reads. */
+/** Creates a replaceable app. It checks tables before it describes them, and repeats reads. */
 export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
@@ -41,7 +41,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // Sending a response can last much longer than creating the response.
+      // A response can be sent long after it was created.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }
@@ -54,7 +54,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // If the tables changed and changed back, the app is the same, but the version is different.
+    // An equal app can have failed if tables changed and changed back: the version then differs.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -65,7 +65,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
   }
 
   async function end(generation: Generation): Promise<void> {
-    // The live streams end one after the other, and their clients reconnect to the next app.
+    // The live streams end at different times, and their clients reconnect to the next app.
     generation.app.drain();
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
       if (generation.answering === 0 || isClosing) break;
@@ -105,7 +105,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReopeningApp {
   };
 }
 
-/** Returns true for a 404 or 405 that a new table or a new key could prevent. */
+/** Returns true for a 404 or 405 that would succeed if a table or key has been added. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
@@ -113,17 +113,17 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Returns true for URLs of the index, the schema, the OpenAPI documents and the MCP endpoint. */
+/** Returns true for the pages that describe tables: index, schema, OpenAPI document and MCP. */
 function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
-/** The statuses of responses to writes that changed nothing. */
+/** The statuses after which a write has certainly changed nothing. */
 const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** Returns the response to a failed write after a check has found changed tables. */
+/** Returns the response to a write that failed because the tables have changed. */
 async function changedTables({ headers: given, body }: Response): Promise<Response> {
   await body?.cancel();
   const detail =
@@ -135,6 +135,6 @@ async function changedTables({ headers: given, body }: Response): Promise<Respon
   return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
 }
 
-/** The maximum time to wait for the last responses, such as a large export, in milliseconds. */
+/** How long to wait for the end of the last responses, e.g. a large export, in milliseconds. */
 const maxWaitMs = 600_000;
 const askMs = 50;

@@ -10,11 +10,11 @@ import { onHangUp } from "../stop_signals.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
 
-/** The options for a service that checks its tables and opens again after a change. */
+/** How a service is opened, and when it checks if its tables have changed. */
 export interface ReopeningOptions {
-  /** Opens the service with the current tables. */
+  /** Opens the service for the current tables. */
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
-  /** True to check the tables every few seconds, and not only after signals and failures. */
+  /** True to check the tables every few seconds; else only after signals and failures. */
   readonly watches: boolean;
   /** True if this process handles SIGHUP. */
   readonly takesSignals: boolean;
@@ -22,9 +22,9 @@ export interface ReopeningOptions {
 }
 
 /**
- * Opens a service for the tables of a database, and opens the service again when the tables have
- * changed. New requests go to the next app as soon as that app is open. If the changed tables
- * cannot be served, the previous app continues.
+ * Opens a service for the tables of a database, and opens it again when the tables have changed.
+ * New requests go to the new app as soon as it is open. If the changed tables cannot be served, the
+ * old app continues.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
@@ -33,28 +33,28 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
-  /** Runs checks outside a request's transaction, which only the request's own code may use. */
+  /** Leaves the request's async context, so that checks do not run in its transaction. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** The runtime of the apps. Its observer notices failed statements. */
+  /** The runtime of the apps, whose observer notices failed statements. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
   #reopening: ReopeningApp | null = null;
   #known: DescribedTables = new Map();
-  /** How the current app has set up the recording of changes. */
+  /** How the current app records changes. */
   #installed = "";
-  /** The schema version at the last check, or null if the database did not respond. */
+  /** The schema version that the last check found; null if the database did not respond. */
   #version: string | null = null;
-  /** The check that a failure has caused, or null. */
+  /** The check after a failed statement, or null. */
   #checkOfFailure: Promise<void> | null = null;
-  /** The running comparison of the tables, or null. It may open the service again. */
+  /** The comparison of the tables in progress, or null. It can open a new app. */
   #comparing: Promise<void> | null = null;
-  /** True if the next check must open the service again, even without a change. */
+  /** True if the next check must open a new app even if nothing has changed. */
   #isAsked = false;
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
-  /** The earliest time for the next check. */
+  /** The earliest monotonic time of the next check. */
   #checksFrom = -Infinity;
-  /** The time until which the tables are watched, by the monotonic clock. */
+  /** Until this monotonic time, the tables are checked every few seconds. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
   #isClosed = false;
@@ -108,12 +108,12 @@ class ReopeningService {
     void this.#check();
   }
 
-  /** Opens the service. Its runtime reports whether another service has replaced this service. */
+  /** Opens an app. Its runtime has a function that says if tables may have changed since. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#check());
-      // Opening the new service may take longer than a request may wait.
+      // Opening the next app can take longer than a request may wait for it.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
     };
@@ -121,7 +121,7 @@ class ReopeningService {
     return opened;
   }
 
-  /** Resolves when a running check has ended, or when the request must not wait longer. */
+  /** Resolves when the check ends, or when a request must not wait longer for it. */
   async #ended(check: Promise<void> | null): Promise<void> {
     if (check === null) return;
     const late = Promise.withResolvers<void>();
@@ -152,9 +152,9 @@ class ReopeningService {
   }
 
   /**
-   * Checks the tables if the schema version has changed. Any client can cause version checks, so
-   * one check runs at a time, and the checks take at most 10 % of the time. A running check may
-   * have started before the tables changed, so new requests wait for the next check.
+   * Compares the tables if the schema version has changed. Any client can cause checks, so only one
+   * runs at a time, and checks take at most 10 % of the time. A check in progress may have begun
+   * before the tables changed, so a new request waits for the next check.
    */
   #check(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -178,7 +178,7 @@ class ReopeningService {
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
     const isOther = this.#isAsked || (now !== null && now !== this.#version);
     if (isOther && !this.#isClosed) this.#comparing ??= this.#compareTables(now);
-    // An earlier check may have started the comparison.
+    // A schema comparison that an earlier check has started may still be running.
     await this.#ended(this.#comparing);
   }
 
@@ -186,7 +186,7 @@ class ReopeningService {
     try {
       await this.#compare(version);
     } catch (error) {
-      // The next check compares again, after a longer rest.
+      // The next check compares the tables again, after a longer pause.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe({ kind: "tables_unread", error });
@@ -195,7 +195,7 @@ class ReopeningService {
     }
   }
 
-  /** Compares the tables. The version was read before, so the next check finds a later change. */
+  /** Compares the tables. Changes after `version` was read are found by the next check. */
   async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
@@ -211,7 +211,7 @@ class ReopeningService {
     this.#opened = next;
     this.#known = now;
     this.#installed = await next.service.installed?.() ?? "";
-    // A migration often has several transactions, so a missing table may soon exist again.
+    // A migration often has several transactions, so a missing table may soon be there again.
     const until = this.#runtime.clock.elapsedMs() + migrationMs;
     this.#watchedUntil = Math.max(this.#watchedUntil, until);
     this.#watch();
@@ -220,18 +220,18 @@ class ReopeningService {
   }
 }
 
-/** Stops the process after its terminal was closed. */
+/** Stops the process because its terminal was closed. */
 function stopProcess(): void {
   Deno.kill(Deno.pid, "SIGTERM");
 }
 
-/** Returns true if a change of the tables may be the reason of an observed failure. */
+/** Returns true if changed tables can be the reason of an observed failure. */
 function mayBeOfChange(observation: Observation): boolean {
-  // An invalid stored value may mean that the column now has another type.
+  // A value that does not fit may mean that its column has another type now.
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // If no statement failed, an earlier check has already found this change.
+    // The request failed without a statement, because an earlier check had found the change.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;
@@ -241,9 +241,9 @@ function mayBeOfChange(observation: Observation): boolean {
 
 const watchMs = 2_000;
 const maxRestMs = 200;
-/** The rest after a comparison that failed, in milliseconds. */
+/** Milliseconds until the next comparison after one that failed. */
 const restAfterFailureMs = 1_000;
-/** How long the service watches the tables after a change, in milliseconds. */
+/** How long the tables are checked every few seconds after a change, in milliseconds. */
 const migrationMs = 60_000;
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;

@@ -3,16 +3,16 @@ import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { CliService } from "../cli_service.ts";
 
-/** A random secret that several apps share if none is configured. */
+/** A random secret for several apps that have none in their configuration. */
 export interface SharedSecret {
   readonly secret: string;
-  /** The noun after "cursors end with" in a warning, such as `this process`. Null: no warning. */
+  /** For the warning that cursors end with something, such as `this process`. Null: no warning. */
   readonly endsWith: string | null;
 }
 
 /**
- * Returns the configuration of one app in a service with several apps. In development, the apps
- * share random values for unset secrets. In production, a missing secret prevents the start.
+ * Returns the configuration of one of several apps. In development, they share random values for
+ * secrets that are not set. In production, a missing secret prevents the start.
  */
 export function withSharedSecrets(
   config: CliService["config"],
@@ -30,7 +30,7 @@ export function withSharedSecrets(
     ...config,
     runtime: {
       ...runtime,
-      // Many shell scripts set a variable to the empty string to unset it.
+      // Shell scripts often set a variable to an empty string in order to unset it.
       environment: (name) =>
         environment(name) || (secrets.includes(name) ? `${name} ${secret}` : undefined),
     },

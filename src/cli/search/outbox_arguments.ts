@@ -9,7 +9,7 @@ import {
 export interface OutboxCommand extends StoreArguments {
   readonly kind: "outbox";
   readonly verb: (typeof verbs)[number];
-  /** True if the output is JSON with one value per line. */
+  /** True to print one JSON value in each line. */
   readonly json: boolean;
 }
 
@@ -21,7 +21,7 @@ export const outboxHelp =
   search outbox dead        what failed too often, and why; search outbox
                             replay tries it again`;
 
-/** Parses the arguments of a command for the search outbox. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `search outbox`. Throws a {@link Misuse}. */
 export function parseOutboxArguments(args: readonly string[]): OutboxCommand {
   const words = readCommandWords("search outbox", args, {
     ...storeOptions,

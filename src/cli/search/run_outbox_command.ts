@@ -7,13 +7,13 @@ import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
 
-/** Runs a command for the search outbox, and returns the exit code. */
+/** Runs the command `search outbox`, and returns the exit code. */
 export async function runOutboxCommand(command: OutboxCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   return await runOverStore(command, { action: "read this outbox", creates: false }, {
     runtime,
     async work(store) {
-      // The command only counts and resets entries, so it needs neither rows nor a search engine.
+      // The command only counts and revives entries, for which it needs no rows and no engine.
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),

@@ -7,7 +7,7 @@ import { reportFailure } from "../report_failure.ts";
 import type { SearchCommand } from "./search_arguments.ts";
 import type { ReindexProgress } from "../../search/search_indexes.ts";
 
-/** Runs the command that indexes all rows again, and returns the exit code. */
+/** Runs the command `search`, which indexes all rows again. Returns the exit code. */
 export async function runSearchCommand(command: SearchCommand): Promise<number> {
   try {
     const app = await createApp(
@@ -29,12 +29,12 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
 
 const width = 30;
 
-/** Prints the progress of indexes to the standard error: a bar on a terminal, otherwise lines. */
+/** Prints the progress of indexing to the standard error: a bar on a terminal, else lines. */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();
 
-  /** The number of search indexes whose progress was shown. */
+  /** Number of search indexes whose progress was printed. */
   get count(): number {
     return this.#indexes.size;
   }
@@ -49,7 +49,7 @@ export class ProgressBar {
     } else if (isDone) this.#write(`${index}: ${done} rows\n`);
   }
 
-  /** Ends an unfinished line. */
+  /** Ends the line of the progress, if one was printed. */
   end(): void {
     if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
   }

@@ -3,7 +3,7 @@ import { additionOptions, readAdditions } from "../database/additions.ts";
 import type { SourceArguments } from "../database/command_config.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
 
-/** The arguments of the command that indexes all rows again. */
+/** The arguments of the command `search`, which indexes all rows again. */
 export interface SearchCommand extends SourceArguments {
   readonly kind: "search";
 }
@@ -12,7 +12,7 @@ export const searchHelp = `Search, of service.config.ts, of another FILE, or of 
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database`;
 
-/** Parses the arguments of the command for search. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `search`. Throws a {@link Misuse}. */
 export function parseSearchArguments(args: readonly string[]): SearchCommand {
   const words = readCommandWords("search", args, {
     config: configOption,

@@ -15,7 +15,7 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
   }
 }
 
-/** Removes the service's additions to a database. First prints a list, and finally the counts. */
+/** Removes the service's tables and triggers from a database, after printing a list of them. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = place.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "");

@@ -1,9 +1,9 @@
 import { Misuse, readCommandWords } from "../command_options.ts";
 
-/** The arguments of the command that removes the service's additions to a database. */
+/** The arguments of the command `uninstall`. */
 export interface UninstallCommand {
   readonly kind: "uninstall";
-  /** A file or a URL of a database. */
+  /** The file or URL of a database. */
   readonly database: string;
 }
 
@@ -11,7 +11,7 @@ export const uninstallHelp = `Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
                          --search have added`;
 
-/** Parses the arguments of the command that uninstalls. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `uninstall`. Throws a {@link Misuse}. */
 export function parseUninstallArguments(args: readonly string[]): UninstallCommand {
   const [database, extra] = readCommandWords("uninstall", args, {}).positionals;
   if (database !== undefined && extra === undefined) return { kind: "uninstall", database };

@@ -3,38 +3,38 @@ import type { ListenOrder } from "./worker_messages.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * Distributes the connections of one port to the workers. The workers share the port, and the
- * kernel chooses a worker for each connection. A retiring worker first excludes itself, so that its
- * queue is empty when its socket closes.
+ * Distributes the connections to one port among the workers. They share the port, and the kernel
+ * chooses a worker for each connection. A worker that retires (is replaced) first excludes itself,
+ * so that no connection waits in its queue when its socket closes.
  */
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** The sockets in kernel order (socket(7)). The last socket gets the index of a closed socket. */
+  /** The sockets in the kernel's order (socket(7)): the last one replaces a closed one. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 
-  /** Throws a one-sentence Error if the port is taken. */
+  /** Throws an Error with one sentence if another program uses the port. */
   constructor(host: string, port: number) {
     if (port !== 0) requireFree(host, port);
     this.#host = host;
     this.#port = port;
   }
 
-  /** Returns the `listen` order for the next worker. Only one worker at a time starts to listen. */
+  /** Returns the order to listen for the next worker. Workers start to listen in turn. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }
 
-  /** Adds a worker that listens at this port. A worker may be added again after it was removed. */
+  /** Adds a worker that listens at this port, perhaps again after it was removed. */
   add(worker: WorkerProcess, port: number): void {
     this.#port = port;
-    // The worker may already have an entry, if it listened before and ran out of descriptors.
+    // The worker may be in the list from before it ran out of file descriptors.
     this.#drop(worker);
     this.#sockets.push(worker);
   }
 
-  /** Sends no new connections to the worker, and orders it to retire. */
+  /** Orders a worker to retire, and excludes it from new connections. */
   retire(worker: WorkerProcess): void {
     this.#leftOut = worker;
     const filter = { without: this.#sockets.indexOf(worker), of: this.#sockets.length };
@@ -58,7 +58,7 @@ export class KernelBalancer {
   }
 }
 
-/** Requires a free port. Another service on this port would receive half of the connections. */
+/** Throws if the port is in use: the other program would receive half of the connections. */
 function requireFree(hostname: string, port: number): void {
   try {
     Deno.listen({ hostname, port }).close();

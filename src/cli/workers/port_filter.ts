@@ -1,19 +1,19 @@
 /**
- * Selects the sockets of a shared port (`SO_REUSEPORT`) that receive new connections. The kernel
- * runs the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a socket
- * resets the connections in its queue, but the queue of an excluded socket is empty after a while.
+ * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections. The kernel runs
+ * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that closes
+ * resets the connections in its queue, so it is excluded first until its queue is empty.
  */
 export interface PortFilter {
   /**
-   * Excludes the socket with this index from the `count` sockets of the port, in the order in which
-   * they began to listen. The last socket replaces a closed one. Throws if the kernel refuses.
+   * Excludes the socket with this index among the `count` sockets of the port, in the order in
+   * which they began to listen. The last one replaces a closed one. Throws if the kernel refuses.
    */
   leaveOut(index: number, count: number): void;
-  /** Includes every socket again. Sockets that are added later are included too. */
+  /** Includes all sockets again, also those that will be added. */
   leaveOutNone(): void;
 }
 
-/** Opens the filter of a port. Throws if this process does not listen on the port. */
+/** Creates the filter of a port. Throws if this process does not listen at the port. */
 export function openPortFilter(port: number): PortFilter {
   const descriptor = listenerOf(port);
   return {
@@ -22,10 +22,10 @@ export function openPortFilter(port: number): PortFilter {
   };
 }
 
-/** Attaches the program to all sockets that share the port. Throws if the kernel refuses. */
+/** Attaches a filter program to all sockets of the port. Throws if the kernel refuses it. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
-  // A C structure `sock_fprog`: the number of instructions, and the first instruction's address.
+  // The C structure `sock_fprog`: number of instructions, and address of the first.
   const option = new DataView(new ArrayBuffer(16));
   option.setUint16(0, program.length, true);
   option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);
@@ -38,16 +38,16 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, equal on all processors that Deno supports. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, which all processors of Deno have in common. */
 const [solSocket, attachProgram] = [1, 51];
 
-/** Instructions of classic BPF: the code, the jumps if true and if false, and the operand. */
+/** Instructions of classic BPF: code, jump if true, jump if false, operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
+/** No socket has this index, so that the kernel chooses one by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket. The last socket replaces the excluded socket. */
+/** Returns a program that chooses a random socket; the last one replaces the excluded one. */
 function allBut(index: number, count: number): BpfProgram {
   const [last, random] = [count - 1, 0xffff_f038];
   return [
@@ -70,7 +70,7 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** Finds the descriptor of the socket that listens on the port, which Deno does not return. */
+/** Finds the file descriptor of the socket that listens at a port: Deno does not return it. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
@@ -79,7 +79,7 @@ function listenerOf(port: number): number {
   throw new Error(`this process does not listen on port ${port}`);
 }
 
-/** Returns the sockets that listen on the port, in the format of descriptor links (proc(5)). */
+/** Returns the sockets that listen at a port, in the form of links in `/proc/self/fd` (proc(5)). */
 function listenersOn(port: number, family: string): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   return readIfThere(`/proc/self/net/${family}`).split("\n").flatMap((line) => {
@@ -88,10 +88,10 @@ function listenersOn(port: number, family: string): readonly string[] {
   });
 }
 
-/** The number of the socket state `TCP_LISTEN`. */
+/** The kernel's number for the socket state `TCP_LISTEN`. */
 const listening = "0A";
 
-/** Reads a file. Returns an empty string if the kernel does not support the address family. */
+/** Reads a file; returns "" if it is missing because the kernel lacks the address family. */
 function readIfThere(path: string): string {
   try {
     return Deno.readTextFileSync(path);
@@ -101,7 +101,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Reads the link of a descriptor. Returns an empty string for a closed descriptor. */
+/** Reads the link of a file descriptor; returns "" if the descriptor was closed. */
 function linkOf(path: string): string {
   try {
     return Deno.readLinkSync(path);

@@ -32,15 +32,15 @@ interface WorkerContext {
 }
 
 /**
- * Runs the worker command, which serves in one of several processes. The worker runs until a signal
- * or its supervisor stops the worker, or the supervisor has ended. Returns the exit code.
+ * Serves as one of several worker processes, until a signal or the supervisor stops it, or the
+ * supervisor has ended. Returns the exit code.
  */
 export async function runWorker(
   command: ServeCommand,
   version: string,
   share: WorkerShare,
 ): Promise<number> {
-  // A terminal sends SIGHUP to all processes, but only the supervisor handles the signal.
+  // A terminal sends SIGHUP to all processes, but only the supervisor acts on it.
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", () => {});
   const runtime = systemRuntime(consoleObserver({ worker: share.number }));
   const supervisor = openSupervisorChannel();
@@ -106,7 +106,7 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   return server;
 }
 
-/** Returns a runtime that calls `work` whenever a failed listener listens again. */
+/** Returns a runtime that calls `work` when the listener works again after a failure. */
 function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
   return {
     ...runtime,
@@ -129,7 +129,7 @@ function replaceable(
   return {
     fetch: app.fetch,
     announceStop() {
-      // A replaced worker does not announce its stop, so the service stays ready.
+      // For a replaced worker, `/readyz` stays 200, because the service itself does not stop.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
@@ -161,7 +161,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Excludes this worker from new connections, so that closing its socket resets no connection. */
+/** Excludes this worker from new connections, so that none is reset when its socket closes. */
 function filterPort(
   { server: { port }, runtime }: ServingWorker,
   apply: (filter: PortFilter) => void,
@@ -174,10 +174,10 @@ function filterPort(
   }
 }
 
-/** Milliseconds in which a replaced worker serves its queue and one last request per connection. */
+/** Milliseconds for a replaced worker's queue, and for a last request on each connection. */
 const quietMs = 1_000;
 
-/** Resolves once the app is ready. Resolves immediately for an app without a readiness check. */
+/** Resolves when the app's readiness checks succeed; immediately if it has none. */
 async function untilReady(app: App): Promise<void> {
   while (true) {
     const { status, body } = await app.fetch(new Request("http://localhost/readyz"));
@@ -189,7 +189,7 @@ async function untilReady(app: App): Promise<void> {
 
 const askAgainMs = 250;
 
-/** Throws a one-sentence Error if several workers would not share the configured stores. */
+/** Throws an Error with one sentence if workers would not share a configured store. */
 export function requireSharedState(config: CliService["config"]): void {
   for (const { isShared, label } of databasesOfApp(config)) {
     if (isShared) continue;
@@ -206,15 +206,15 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
+/** Returns true if a store is in memory, as files are without Deno's KV flag. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;
 }
 
-/** The worker's end of the channel between a worker and its supervisor. */
+/** A worker's channel to its supervisor. */
 export interface SupervisorChannel {
-  /** Resolves with the first order of the supervisor, the order to listen. */
+  /** Resolves with the supervisor's first order: to listen. */
   readonly listenOrder: Promise<ListenOrder>;
   /** Resolves when the supervisor has ended for any reason. */
   readonly lost: Promise<void>;
@@ -223,7 +223,7 @@ export interface SupervisorChannel {
   report(report: WorkerReport): void;
 }
 
-/** Opens the channel that the supervisor created when it started this process. */
+/** Opens the channel that the supervisor has created for this process. */
 export function openSupervisorChannel(): SupervisorChannel {
   const listenOrder = Promise.withResolvers<ListenOrder>();
   const lost = Promise.withResolvers<void>();
@@ -241,7 +241,7 @@ export function openSupervisorChannel(): SupervisorChannel {
       take = taking;
     },
     report(report) {
-      // Without a callback, sending to a killed supervisor would cause an uncaught error.
+      // The callback prevents an uncaught error if the supervisor was killed.
       if (process.connected) process.send?.(enveloped(report), () => {});
     },
   };

@@ -13,9 +13,9 @@ export interface SuperviseOptions {
 }
 
 /**
- * Serves with several worker processes until a signal stops the service. Returns the exit code. A
- * worker that ends is replaced. SIGHUP replaces all workers, one after the other. If workers cannot
- * be kept running, returns the last worker's exit code.
+ * Serves with several worker processes until a signal stops them. Returns the exit code. If a
+ * worker ends, another one replaces it. SIGHUP replaces all workers, one after the other. If no
+ * worker can be kept running, returns the exit code of the last one.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count } = options;

@@ -6,23 +6,23 @@ import type { StopSignal } from "../stop_signals.ts";
 import type { WorkerGroup } from "./worker_group.ts";
 import { type WorkerEnd, WorkerEnded, type WorkerProcess } from "./worker_process.ts";
 
-/** The numbered slot of one worker. A replacement takes the slot of its predecessor. */
+/** The numbered place of a worker. Its replacement gets the same place. */
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** Resolves when the replacement has taken the slot or has failed. Null without a replacement. */
+  /** Resolves when the replacement is in the slot, or has failed. Null without a replacement. */
   replacing: Promise<void> | null;
 }
 
-/** Keeps a number of workers running, and replaces them on demand. */
+/** Keeps a number of workers running, and replaces them on request. */
 export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
   readonly #slots: Slot[] = [];
-  /** One round of replacements runs at a time, and one more round may wait. */
+  /** One round of replacements runs at a time, and one more can wait. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
-  /** The number of consecutive workers that ended soon after their start. */
+  /** Number of consecutive workers that ended soon after their start. */
   #quickEnds = 0;
   #stoppedAt: number | null = null;
 
@@ -31,10 +31,10 @@ export class Supervisor {
     this.#runtime = runtime;
   }
 
-  /** Starts the workers and prints the banner. Resolves to the exit code. */
+  /** Starts the workers, then prints the banner. Resolves with the exit code. */
   async run(count: number): Promise<number> {
     try {
-      // The first worker starts alone. If a worker cannot start, the reason is printed only once.
+      // The first worker starts alone, so that a reason not to start is printed only once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);
@@ -45,7 +45,7 @@ export class Supervisor {
     return await this.#exitCode.promise;
   }
 
-  /** Replaces every worker, one after the other, as long as the new workers start. */
+  /** Replaces all workers, one after the other, until a new worker fails to start. */
   replaceAll(): void {
     if (this.#rounds.isFull) return;
     void this.#rounds.run(async () => {
@@ -55,7 +55,7 @@ export class Supervisor {
     });
   }
 
-  /** Stops all workers by a signal. A second signal stops the workers immediately. */
+  /** Stops all workers by a signal. A second signal kills them. */
   stop(signal: StopSignal, reachedWorkers: boolean): void {
     const now = this.#runtime.clock.elapsedMs();
     if (this.#stoppedAt === null) {
@@ -73,7 +73,7 @@ export class Supervisor {
     return worker;
   }
 
-  /** Assigns a slot to a running worker. If the worker ends, a replacement gets the slot. */
+  /** Puts a running worker into a slot. When it ends, another worker is started for the slot. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();
@@ -104,7 +104,7 @@ export class Supervisor {
     }
   }
 
-  /** Replaces the worker of a slot. Returns true if the old worker has left the slot. */
+  /** Replaces the worker in a slot. Returns false if the old worker remains. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -128,13 +128,13 @@ export class Supervisor {
   }
 }
 
-/** The maximum lifetime of a worker that counts as ended quickly, in milliseconds. */
+/** A worker that lives shorter than this counts as ended quickly, in milliseconds. */
 const quickMs = 10_000;
 
-/** After this number of workers that ended quickly, the supervisor starts no further worker. */
+/** After so many workers in a row that ended quickly, no more are started. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** Signals within this time, in ms, count once: a parent may forward a terminal's signal. */
+/** Signals within this time, in ms, count as one: a parent may repeat the terminal's signal. */
 const sameSignalMs = 100;

@@ -5,22 +5,22 @@ import { KernelBalancer } from "./kernel_balancer.ts";
 import { startWorker, type WorkerProcess } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
-/** The program that each worker runs, and how the workers share a port. */
+/** The program that each worker runs, and the data that workers share. */
 export interface WorkerGroupOptions {
   /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The data that all workers receive from the supervisor. */
+  /** The data that the supervisor passes to all workers. */
   readonly share: Omit<WorkerShare, "number">;
 }
 
-/** The processes that serve one port together. */
+/** The worker processes that serve one port together. */
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;
-  /** All worker processes, including starting and retiring workers. */
+  /** All worker processes, also those that start or retire. */
   readonly #processes = new Set<WorkerProcess>();
-  /** Workers start to listen one after the other, because the balancer depends on their order. */
+  /** Workers start to listen one after the other: the balancer must know their order. */
   readonly #listening = new Semaphore(1);
   #balancer: KernelBalancer | null = null;
   #isStopping = false;
@@ -30,14 +30,14 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** True if the group is stopping and starts no further worker. */
+  /** True if the group is stopping, so that no more workers are started. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
   /**
-   * Starts a worker, and resolves once the worker listens. Rejects with {@link WorkerEnded} if the
-   * worker ends earlier. Rejects with a one-sentence Error if the first worker cannot use the port.
+   * Starts a worker, and resolves when it listens. Rejects with {@link WorkerEnded} if it ends
+   * before, and with an Error of one sentence if the first worker cannot use the port.
    */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
@@ -45,7 +45,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** Starts a replacement that listens when it is ready. Rejects if the worker ends before that. */
+  /** Starts a replacement, which listens when its app is ready. Rejects if it ends before. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;
@@ -78,14 +78,14 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Retires a worker: it finishes its requests, and other workers receive the new connections. */
+  /** Orders a worker to retire: it finishes its requests while others get new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers, and resolves when they have ended. Null sends no signal. */
+  /** Stops all workers and waits for their ends. Null sends no signal: they have received it. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {
@@ -98,7 +98,7 @@ export class WorkerGroup {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** Waits until a worker ends. Kills the worker if its blocked event loop delays the end. */
+  /** Waits for the end of a worker. Kills it if its event loop is blocked. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -107,10 +107,10 @@ export class WorkerGroup {
   }
 }
 
-/** The time in which the app of a replacement worker must become ready, in milliseconds. */
+/** How long the app of a replacement may take to become ready, in milliseconds. */
 const readyWithinMs = 30_000;
 
 const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
 
-/** The time in which a worker must end after its last requests, in milliseconds. */
+/** How long a worker may take to end after its last response, in milliseconds. */
 const graceMs = 5_000;

@@ -1,8 +1,8 @@
 export type WorkerReport =
-  /** The worker has created the app, and waits for the order to listen. */
+  /** The worker has created its app, and waits for the order to listen. */
   | {
     readonly kind: "prepared";
-    /** The host at which the configuration wants the service to listen. */
+    /** The host that the configuration sets. */
     readonly host: string;
     readonly port: number;
     readonly stopDeadlineMs: number;
@@ -11,30 +11,30 @@ export type WorkerReport =
   | { readonly kind: "ready" }
   /** The worker accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
-  /** The worker accepts no further connections, and finishes its open connections. */
+  /** The worker accepts no more connections, and finishes the open ones. */
   | { readonly kind: "left" };
 
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
-/** An order of a supervisor to a listening worker. */
+/** An order to a worker that listens. */
 export type WorkerOrder =
-  /** The worker must stop, because another worker has replaced it. */
+  /** The worker must stop, because another one replaces it. */
   | {
     readonly kind: "retire";
-    /** The index of the worker's socket. All other sockets of the port receive new connections. */
+    /** The index of the worker's socket and the number of sockets: see {@link PortFilter}. */
     readonly filter: { readonly without: number; readonly of: number };
   }
-  /** The worker must remove the filter, so that all sockets of the port receive connections. */
+  /** The worker must remove the filter: all sockets receive connections again. */
   | { readonly kind: "unfilter" };
 
-/** The first order to a worker: listen at this address, which workers share. */
+/** The first order to a worker: to listen at this address, which all workers share. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
   readonly port: number;
 }
 
-/** Marks the messages of this program. Libraries may send other messages on the same channel. */
+/** Marks messages of this program, because libraries may use the same channel. */
 const envelope = "resource-api";
 
 /** Wraps a message in the envelope that marks the messages of this program. */
@@ -44,13 +44,13 @@ export function enveloped(
   return { [envelope]: message };
 }
 
-/** Returns the report in a message of a worker, or null if the message contains none. */
+/** Returns a worker's report in a message; null for other messages. */
 export function reportIn(message: unknown): WorkerReport | null {
   // The cast is safe: the worker runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as WorkerReport | null;
 }
 
-/** Returns the order in a message of the supervisor, or null if the message contains none. */
+/** Returns the supervisor's order in a message; null for other messages. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
   // The cast is safe: the supervisor runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as ListenOrder | WorkerOrder | null;

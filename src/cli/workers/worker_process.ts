@@ -11,11 +11,11 @@ import { shareVariable, type WorkerShare } from "./worker_share.ts";
 export interface WorkerEnd {
   readonly pid: number;
   readonly exitCode: number;
-  /** The reason of the end: `exit code 2`, or the name of a signal. */
+  /** Why the process ended: `exit code 2`, or the name of a signal. */
   readonly reason: string;
 }
 
-/** Thrown if a worker ends before it has sent the awaited report. */
+/** Thrown if a worker ends before the expected report. */
 export class WorkerEnded extends Error {
   readonly end: WorkerEnd;
 
@@ -25,7 +25,7 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker process, as its supervisor uses it. Promises for reports reject if the worker ends. */
+/** A worker process for its supervisor. Promises for reports reject if the worker ends before. */
 export interface WorkerProcess {
   readonly number: number;
   readonly pid: number;
@@ -37,13 +37,13 @@ export interface WorkerProcess {
   hasEnded(): boolean;
   /** Sends an order to the worker. Has no effect if the worker has ended. */
   send(order: ListenOrder | WorkerOrder): void;
-  /** Sends a signal. Windows has no signals, but the worker also stops gracefully there. */
+  /** Sends a signal. On Windows, which has none, the worker also stops gracefully. */
   stop(signal: "SIGTERM" | "SIGINT"): void;
-  /** Kills the worker. `reason` replaces the signal as the reported reason. */
+  /** Kills the worker. `reason` is reported as the cause of the end. */
   kill(reason?: string): void;
 }
 
-/** The callbacks for a worker that opens or leaves the port. */
+/** Called when a worker starts or stops to accept connections. */
 export interface PortEvents {
   /** Called when the worker listens at this port, or listens again after a failure. */
   onListening(port: number): void;
@@ -61,7 +61,7 @@ export function startWorker(
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
-    // The channel of the worker closes when this process ends for any reason.
+    // The channel closes when this process ends, whatever the reason is.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
@@ -92,7 +92,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Not every promise is awaited, and an unhandled rejection would end the process.
+      // Some promises have no reader, and an unhandled rejection would end the process.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }

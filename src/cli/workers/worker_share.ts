@@ -1,17 +1,17 @@
-/** The data that a supervisor passes to its workers, so that they act as one service. */
+/** The data that a supervisor passes to workers, so that they behave as one service. */
 export interface WorkerShare {
-  /** The number of the worker, starting at 1. A replacement worker keeps the number. */
+  /** The number of the worker, from 1. A replacement has the same number. */
   readonly number: number;
   readonly count: number;
   /** The bearer token that the banner shows. */
   readonly token: string;
-  /** A random string from which workers derive the secrets that are not configured. */
+  /** A random string from which workers derive secrets that are not configured. */
   readonly secret: string;
-  /** The path of the key-value store for workers if no configuration names a store. */
+  /** The path of the key-value store to use if none is configured. */
   readonly kv: string;
 }
 
-/** The environment variable with the worker's data. All users can read a process's arguments. */
+/** The environment variable for the data: arguments would be visible to all users. */
 const variable = "SERVICE_WORKER";
 
 /** Returns the environment variable that passes the data to a child process. */
@@ -20,8 +20,8 @@ export function shareVariable(share: WorkerShare): Record<string, string> {
 }
 
 /**
- * Removes the worker's data from the environment, which children inherit, and returns the data.
- * Returns null if this process is not a worker.
+ * Returns this worker's data, and removes it from the environment, so that children do not inherit
+ * it. Returns null if this process is no worker.
  */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;

@@ -20,13 +20,13 @@ export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHas
 /** The members of an account that an administrator can change. */
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
-/** The store of the accounts: the key-value store, or a table. */
+/** Stores the accounts: in the key-value store, or in a table. */
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
   /** Adds an account. Returns null if another account has the same e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
-  /** Replaces the password hash. Returns false if the stored hash has changed. */
+  /** Replaces the password hash. Returns false if `account` is outdated. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
   /** Changes an account. Returns false if there is no such account. */
   change(id: string, change: AccountChange): Promise<boolean>;
@@ -35,10 +35,10 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Both operations end the account's sessions while the
- * account is disabled. Therefore no earlier session becomes valid again. This holds even if a
- * process is killed between the writes, or if no request used the session in between. The accounts
- * may be in another store than the sessions, so one write cannot change both.
+ * Disables an account, or enables it again. Both end the account's sessions while it is disabled,
+ * so that no earlier session becomes valid again, even if a process is killed between the writes or
+ * no request has used the session meantime. One write cannot do both, because accounts and sessions
+ * may be in different stores.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -62,7 +62,7 @@ export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns a user in the form for responses, without members that only scopes use. */
+/** Returns the members of a user that responses contain. Others are only for scopes. */
 export function userForResponse(
   { id, email, name, roles }: User,
 ): Readonly<Record<string, unknown>> {
@@ -70,9 +70,9 @@ export function userForResponse(
 }
 
 /**
- * Returns the version of an account's password. The version changes with the password, and
- * invalidates all rights that the old password granted. The hash is salted, so the version reveals
- * nothing about the password.
+ * Returns the version of an account's password. It changes with the password, which invalidates all
+ * rights that the old password granted. The hash is salted, so the version reveals nothing about
+ * the password.
  */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,

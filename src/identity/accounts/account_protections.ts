@@ -5,13 +5,13 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
 export interface AccountProtections {
   readonly login: OperationProtection;
-  /** The protection of a risky login, which needs a CAPTCHA. Null if the risk is not checked. */
+  /** Applies if the risk check requires a CAPTCHA. Null without a risk check. */
   readonly risky: OperationProtection | null;
   readonly signup: OperationProtection | null;
   readonly reset: OperationProtection | null;
 }
 
-/** Resolves the protections of the routes of accounts. Throws a plain Error for a wrong option. */
+/** Returns the limits and requirements of account routes. Throws for a wrong option. */
 export function resolveAccountProtections(
   { login, signup, passwordReset }: ResolvedPasswordAuthOptions,
   guard: Guard,

@@ -2,13 +2,13 @@ import { Problem } from "../../problem/problem.ts";
 import type { NewSession } from "../sessions/sessions.ts";
 import { type normalEmail, normalExistingEmail } from "../signups/normal_email.ts";
 
-/** A request to a route of accounts, whose body has been read. */
+/** A request to an account route, after its body was read. */
 export interface AccountRequest {
   readonly request: Request;
   readonly fields: AccountFields;
-  /** The client's address, or null if it is unknown. */
+  /** The client's IP address; null if unknown. */
   readonly address: string | null;
-  /** The address group of the sender, by which queues and counters distinguish senders. */
+  /** The IP address, or IPv6 network, by which queues and counters distinguish clients. */
   readonly identity: string;
 }
 
@@ -16,15 +16,15 @@ export interface AccountReply {
   readonly status: number;
   /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** How the response changes the session cookie. Default: no change. */
+  /** How the response changes the session cookie. Default: not. */
   readonly cookie?: NewSession | "clear" | undefined;
-  /** The cookie that identifies the browser of a signup. An empty string removes it. */
+  /** The cookie that marks the browser of a signup. "" removes it. */
   readonly signupCookie?: string | undefined;
-  /** True if the service refunds the tokens that the request has cost. */
+  /** True if the budget tokens that the request has cost are refunded. */
   readonly isFree?: boolean | undefined;
 }
 
-/** The members in the body of a request to an account route. All errors are reported together. */
+/** Reads the members in the body of an account request. All errors are reported together. */
 export class AccountFields {
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #errors: { readonly path: string; readonly message: string }[] = [];
@@ -37,13 +37,13 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** Returns a string of at most `maxLength` characters. Returns "" for an invalid field. */
+  /** Returns a string of at most `maxLength` characters; "" after recording an error. */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // scrypt ignores NUL bytes at a password's end, because it pads keys with NUL (RFC 2104, 3).
+    // scrypt would ignore NUL at a password's end: it pads keys with NUL (RFC 2104, 3).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";
@@ -55,7 +55,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns the e-mail address, normalized by `spelling`. A signup passes a stricter function. */
+  /** Returns the e-mail address as `spelling` normalizes it, which is stricter for a signup. */
   email(spelling: typeof normalEmail = normalExistingEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
@@ -63,7 +63,7 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** Returns the field, which must be one of these strings. The default is the first string. */
+  /** Returns a member that must be one of `names`. Default: the first. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);
@@ -77,7 +77,7 @@ export class AccountFields {
     this.#errors.push({ path, message });
   }
 
-  /** Throws a 422 if a member is invalid. */
+  /** Throws a 422 if any error was recorded. */
   requireValid(action: string): void {
     if (this.#errors.length === 0) return;
     const [{ path = "", message = "" } = {}] = this.#errors;
@@ -87,7 +87,7 @@ export class AccountFields {
   }
 }
 
-/** Returns a user's name, or null. Rejects line breaks, which would begin a header in a mail. */
+/** Returns a user's name, or null. Rejects line breaks, which would start a new mail header. */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);
   if (name !== null && controlCharacter.test(name)) {
@@ -98,7 +98,7 @@ export function readName(fields: AccountFields): string | null {
 
 const maxNameLength = 200;
 
-/** Characters that no name may contain, including the separators of lines and paragraphs. */
+/** Characters that no name can contain, including line and paragraph separators. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 /** Returns the problem for an unknown, used or expired token from a mail. */

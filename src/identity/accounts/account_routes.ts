@@ -38,13 +38,13 @@ export interface AccountRoutesOptions {
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountRouteDescription;
-  /** The maximum cost and requirements of the route, for the OpenAPI description. */
+  /** Maximum cost and requirements of the route, for the OpenAPI document. */
   readonly limits?: OperationProtection | null;
-  /** True if a successful request costs nothing. */
+  /** True if a request costs nothing when it succeeds. */
   readonly isRefunded?: boolean;
   /** Parses the body. Throws a 422 for an invalid body. */
   read(call: AccountRequest, service: AccountService): Input;
-  /** Returns the cost and the requirements of a request, or null for an unlimited, free request. */
+  /** Returns the cost and the requirements of a request; null for none. */
   protection(input: Input, call: AccountRequest): MaybePromise<OperationProtection | null>;
   run(call: AccountRequest, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -53,7 +53,7 @@ interface RouteEnv {
   readonly Variables: { user: User | null | undefined };
 }
 
-/** Creates the Hono app of the routes of accounts, which is mounted at `{basePath}/auth`. */
+/** Creates the Hono app with the account routes, to be mounted at `{basePath}/auth`. */
 export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEnv> {
   const { service, protections } = options;
   const { signup, passwordReset } = service.options;
@@ -116,7 +116,7 @@ function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutes
     description: change,
     limits: protections.login,
     read: readPasswordChange,
-    // The route has the protection of a login, because its clients could also guess passwords.
+    // Clients could use this route to guess passwords, too, so it is protected like the login.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,
@@ -170,10 +170,10 @@ function readEmail({ fields }: AccountRequest): string {
   return email;
 }
 
-/** The maximum number of fields, because an account has few. */
+/** Maximum number of JSON fields in a body. Account routes need few. */
 const maxFields = 100;
 
-/** Responds to a request. Checks the cost and the requirements before looking up an account. */
+/** Responds to a request. Checks limits and requirements before it reads any account. */
 async function answer<Input>(
   context: Context<RouteEnv>,
   route: AccountRoute<Input>,
@@ -207,7 +207,7 @@ async function answer<Input>(
 
 const empty = new Uint8Array();
 
-/** Throws a 403 for a page of another origin. Such a page can neither log in nor log out. */
+/** Throws a 403 for a page of another origin, so that it can neither log in nor log out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
   throw new Problem("forbidden", "Cannot answer a page of another origin: cors does not allow it");
@@ -235,7 +235,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request for the guard. Logins are charged to the address, not to the user. */
+/** Returns the request for the guard, without user: logins count against the IP address. */
 function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,
@@ -274,7 +274,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only a browser needs the cookie. A program sends its password again.
+  // Only browsers need this cookie. A program can send its password again.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

@@ -12,7 +12,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
 import type { Passwords } from "./passwords.ts";
 
-/** The stores, rules and functions that the account routes use. */
+/** The stores, rules and functions that all account routes use. */
 export interface AccountService {
   readonly options: ResolvedPasswordAuthOptions;
   readonly accounts: Accounts;
@@ -20,7 +20,7 @@ export interface AccountService {
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** The check of the risk of logins, or null if logins are not checked. */
+  /** Decides if a login is risky; null without such a check. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginLimiter;
@@ -28,7 +28,7 @@ export interface AccountService {
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The deployer's pages to which links in mails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** Runs work after the response, so that the response time reveals no account. */
+  /** Runs work after the response, whose time then does not reveal if an account exists. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
-/** Work after a response. Closing the app waits for this work. */
+/** Runs work after responses. Closing the app waits for it. */
 export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();
@@ -13,7 +13,7 @@ export class BackgroundTasks {
   /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => afterPendingIo(resolve)).then(work)
-      // The client already has its response, and can send the request again.
+      // The client already has its response, and can repeat the request.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);

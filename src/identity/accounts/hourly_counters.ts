@@ -6,14 +6,14 @@ import { hasMemberTypes } from "./account.ts";
 
 interface Count {
   readonly count: number;
-  /** The start of the hour, in milliseconds since 1970. */
+  /** The start of the counted hour, in milliseconds since 1970. */
   readonly beganAt: number;
 }
 
 /**
- * Counts events by subject in the key-value store, for all processes together. The first event
- * starts an hour, and the count is reset when the hour ends. Rejects with a `StoreError` if the
- * store fails.
+ * Counts events in the key-value store, by subject and for all processes together. An hour begins
+ * with the first event, and its count ends with the hour. Rejects with a `StoreError` if the store
+ * fails.
  */
 export class HourlyCounters {
   readonly #store: KeyValue;
@@ -48,7 +48,7 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** Returns the count. A count whose hour is over is 0, even if the store still contains it. */
+/** Returns the count; 0 if its hour is over but still stored. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value
@@ -59,7 +59,7 @@ function isCount(value: unknown): value is Count {
   return hasMemberTypes(value, { count: "number", beganAt: "number" });
 }
 
-/** Returns a hashed key, so that the store contains neither addresses nor names. */
+/** Returns a key with a hash, so that the store contains no addresses and no names. */
 function keyOf(event: string, subject: string): KeyValueKey {
   return ["hourly", event, hashOfToken(JSON.stringify(subject)).slice(0, 22)];
 }

@@ -5,7 +5,7 @@ import { hashOfToken } from "../opaque_token.ts";
 import type { Account, AccountChange, Accounts } from "./account.ts";
 import { hasMemberTypes } from "./account.ts";
 
-/** The maximum number of attempts to change an account. Concurrent changes are rare. */
+/** Maximum number of attempts to change an account. Conflicts are rare. */
 const maxTries = 10;
 
 export function createKvAccounts(
@@ -17,7 +17,7 @@ export function createKvAccounts(
     return { account: isAccount(value) ? value : null, versionstamp };
   }
 
-  /** Changes an account. Returns false if `next` returns null, or if there is no such account. */
+  /** Changes an account. Returns false if there is none, or if `next` returns null. */
   async function change(id: string, next: (account: Account) => Account | null): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const { account, versionstamp } = await read(id);
@@ -67,7 +67,7 @@ function setOf(account: Account): KeyValueMutation {
   return { kind: "set", key: accountKey(account.id), value: account };
 }
 
-/** Returns the key of an account. Ids come from sessions, so they are short enough for a key. */
+/** Returns the key of an account. Ids come from sessions, so they are not too long. */
 function accountKey(id: string): KeyValueKey {
   return ["account", id];
 }

@@ -9,11 +9,11 @@ import { maxPasswordLength } from "./password_rules.ts";
 export interface LoginFields {
   readonly email: string;
   readonly password: string;
-  /** True to send the session as a cookie, false to send a token in the body. */
+  /** How the session is sent: as a cookie, or as a token in the body. */
   readonly transport: "cookie" | "bearer";
 }
 
-/** Reads the body of a login. Throws a 422. */
+/** Reads the body of a login. Throws a 422 if it is invalid. */
 export function readLogin({ fields }: AccountRequest): LoginFields {
   const email = fields.email();
   const password = fields.text("password", maxPasswordLength);
@@ -23,8 +23,8 @@ export function readLogin({ fields }: AccountRequest): LoginFields {
 }
 
 /**
- * Logs a user in: starts a session, and ends the session of the request, so the earlier session
- * cannot be used again. Every failure is the same 401 and takes the same time.
+ * Logs a user in: starts a session, and ends the session that the request carries. Every failure
+ * has the same 401 after the same time.
  */
 export async function logIn(
   call: AccountRequest,
@@ -44,7 +44,7 @@ export async function logIn(
   return await beginSession(call, current, transport, service);
 }
 
-/** Returns the response that starts a session and ends the session of the request. */
+/** Starts a session, and ends the session that the request carries. Returns the response. */
 export async function beginSession(
   { request }: AccountRequest,
   account: Account,
@@ -63,7 +63,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** Returns the account if the password is correct, otherwise null. Both cases take equal time. */
+/** Returns the account if the password is right, and else null, after the same time. */
 async function verified(
   { identity }: AccountRequest,
   account: Account | null,
@@ -73,10 +73,10 @@ async function verified(
   const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
   if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  // An outdated hash can be replaced only now, because only a login contains the password.
+  // A hash can be renewed only at a login, because only then is the password known.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
-  // Another login has replaced the hash, or the password has changed.
+  // Another login has renewed the hash, or the password was changed.
   const current = await accounts.findById(account.id);
   const isStillRight = await passwords.verify(password, current?.passwordHash ?? null, identity);
   return isStillRight && current?.isDisabled === false ? current : null;

@@ -1,30 +1,30 @@
 import { Problem } from "../../problem/problem.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 
-/** The maximum number of concurrent logins of an address. */
+/** Maximum number of logins from one address at the same time. */
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
-  /** The logins that hold tokens of the budget. A successful login gets its tokens back. */
+  /** The logins that hold budget tokens, which they return after a success. */
   readonly running: Set<Promise<void>>;
   /** The number of running and waiting logins. */
   count: number;
 }
 
 /**
- * Limits concurrent logins from one address. Until a login succeeds, it holds as many tokens as a
- * failed login costs. Without this limit, an office in which many users log in at the same time
- * would use up the budget of its address.
+ * Limits the logins that run at the same time for one IP address. While a login runs, it holds as
+ * many budget tokens as a failed login costs. Without this limit, an office whose users log in
+ * together would use up the budget of its address.
  */
 export class LoginLimiter {
   readonly #turns = new Map<string, Turns>();
 
   /**
-   * Runs a login from an address when a slot is free. The login calls `hold` when it holds its
-   * tokens. If the budget rejects the login, the login is retried when another login has returned
-   * its tokens. Rejects with a 503 if too many logins wait.
+   * Runs a login when the address has less than {@link maxAtOnce}. The login must call `hold` when
+   * it holds its tokens. If the budget then refuses it, it is tried again when another login has
+   * returned its tokens. Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??
@@ -61,7 +61,7 @@ function isExhausted(error: unknown): boolean {
   return error instanceof Problem && error.slug === "budget-exhausted";
 }
 
-/** Adds a login to the set as long as the login holds tokens. */
+/** Runs a login, which is in the set `running` while it holds tokens. */
 async function tracked<T>(
   login: (hold: () => void) => Promise<T>,
   running: Set<Promise<void>>,

@@ -4,10 +4,10 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
 import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
 
-/** The account and address of a login, for which failures are counted. */
+/** The account name and the IP address for which failed logins are counted. */
 export interface LoginSubjects {
   readonly email: string;
-  /** The client's address, or null if it is unknown. */
+  /** The client's IP address; null if unknown. */
   readonly address: string | null;
 }
 
@@ -18,8 +18,8 @@ export interface LoginRisk {
 }
 
 /**
- * Creates the risk check of logins. Without `required`, failures are not counted. Failures never
- * reject a correct login of the account, because anyone could then lock the user out.
+ * Creates the check of risky logins. Without `required`, failures are not counted. Failures never
+ * make the right password fail: else anyone could lock a user out.
  */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
@@ -47,7 +47,7 @@ export function createLoginRisk(
       try {
         await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
       } catch (error) {
-        // If the store does not respond, the failure is not counted.
+        // If the store does not respond, the failure remains uncounted.
         if (!(error instanceof StoreError)) throw error;
       }
     },
@@ -59,7 +59,7 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
 }
 
-/** Returns the /24 (IPv4) or /48 network (IPv6) of an address, which one customer usually has. */
+/** Returns an address's network, usually that of one customer: /24 for IPv4, /48 for IPv6. */
 export function networkOfAddress(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")

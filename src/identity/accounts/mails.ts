@@ -5,27 +5,27 @@ import { controlCharacter } from "./account_request.ts";
 export type MailKind =
   /** The link in the mail creates the account. */
   | "verify-email"
-  /** A signup for the address of an existing account. The mail has no link. */
+  /** The address of a signup already has an account. The mail has no link. */
   | "account-exists"
   /** The link in the mail leads to the page for a new password. */
   | "reset-password"
   /** The user's password has changed. The mail has no link. */
   | "password-changed";
 
-/** A mail to a user. The application writes its text. */
+/** A mail to a user. `sendMail` of the application writes its text. */
 export interface Mail {
   /** The kind of the mail. */
   readonly kind: MailKind;
   /** The receiver of the mail. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The deployer's page with the token after `#token=`. Null for a mail without a link. */
+  /** The deployer's page with the token after `#token=`; null for a mail without a link. */
   readonly link: string | null;
 }
 
 /** Sends a mail. Errors are reported to the operator, but not to clients. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/** Creates the function that sends mails. It never rejects. Without `send`, it prints mails. */
+/** Creates the function that sends mails and never rejects. Without `send`, it prints them. */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -34,7 +34,7 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Another program may have written the name. A line break would begin a header of the mail.
+      // Other programs can write names, in which a line break would start a new mail header.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
       // The client already has its response, and can request another mail.
@@ -45,7 +45,7 @@ export function createMails(
 
 const controls = new RegExp(controlCharacter, "gu");
 
-/** Returns a link with the token after `#`. Browsers do not send this part of a URL to servers. */
+/** Returns a link with the token after `#`: browsers do not send this part to servers. */
 export function linkWithToken(page: string, token: string): string {
   return `${page}#token=${token}`;
 }

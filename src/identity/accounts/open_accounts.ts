@@ -22,8 +22,8 @@ import { usersTable } from "./users_table.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * Opens the accounts of an app: in the key-value store, in a table of the application, or in a new
- * table. Throws a plain Error for a table that cannot contain accounts.
+ * Opens the accounts of an app: in the key-value store, or in a table of the application or of this
+ * service. Throws a plain Error for a table that cannot contain accounts.
  */
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
@@ -65,7 +65,7 @@ export async function openAccounts(
 const subject = "Cannot start: passwordAuth.users";
 
 function isUsersOptions(users: object): users is UsersOptions {
-  // A table of users may itself have a column named `table`, so `isTableLike` is checked, too.
+  // `isTableLike` is needed because a table can have a column with the name `table`.
   return "table" in users && !isTableLike(users);
 }
 
@@ -100,7 +100,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the column. If it is missing, throws if an option names it, and else returns null. */
+/** Returns the column; null if it is missing, unless an option names it: then throws. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)
@@ -111,11 +111,11 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
   throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
 }
 
-/** Throws if a table or column is missing, but not if the database is unavailable. */
+/** Throws if the table or a column is missing. Ignores a database that does not respond. */
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // Another program may have created a table of the same name.
+    // Another program may have created a table with this name.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},

@@ -24,9 +24,9 @@ import type { PasswordRules } from "./password_rules.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
- * The authenticator of accounts with a password. It serves signup, login, logout, resets and
- * changes of passwords below `{basePath}/auth`. Sessions are recognized by a cookie or as
- * `Authorization: Bearer`. Throws a plain Error for a wrong option.
+ * The authenticator for accounts with passwords. Below `{basePath}/auth`, it serves signup, login,
+ * logout, password resets and password changes. A session is a cookie or `Authorization: Bearer`.
+ * Throws a plain Error for a wrong option.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDe
   return definition;
 }
 
-/** The definition of an authenticator whose accounts the command line can administer. */
+/** An authenticator whose accounts the command line can administer. */
 export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AccountAdministrationDependencies): Promise<AccountAdministration>;
 }
@@ -75,7 +75,7 @@ export interface AccountAdministration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Ends all sessions of a user. A running service may accept cached sessions for a short time. */
+  /** Ends all sessions of a user. A running service may still trust them for a short time. */
   endSessions(userId: string): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch never expires, because the running service may allow longer sessions.
+      // The epoch is stored without expiry: the service's sessions may be longer than known here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };
@@ -150,9 +150,9 @@ async function openService(
 }
 
 /**
- * Returns the pages to which links in mails lead. The pages come only from the configuration. A
- * link made from the `Host` of a request would send the token to the host of an attacker. Throws a
- * plain Error if `sendMail` is set but the pages are not.
+ * Returns the pages to which links in mails lead. They come only from the configuration: with the
+ * `Host` of a request, an attacker could receive the token. Throws a plain Error if `sendMail` is
+ * set without pages.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
@@ -166,7 +166,7 @@ function linksOf(
     );
   }
   if (links !== undefined) return links;
-  // The printed text names the route that accepts the token of the link.
+  // Without pages, the printed link names the route that accepts the token.
   const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
   if (!sendsLinks || sendMail === undefined) return routes;
   throw new Error(

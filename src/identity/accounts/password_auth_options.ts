@@ -29,27 +29,27 @@ import type { Database } from "../../db/database.ts";
 /** The options of accounts with a password. */
 export interface PasswordAuthOptions {
   /**
-   * The accounts: a table, or `"kv"` for the app's key-value store. Default: the table {@link
-   * usersTable} in the app's database, which is created.
+   * Where accounts are stored: a table, or `"kv"` for the app's key-value store. Default: the table
+   * {@link usersTable} in the app's database, which is created if it is missing.
    */
   readonly users?: "kv" | UserTable | UsersOptions | undefined;
-  /** The cost and the requirements of a login. */
+  /** The cost of a login, and its requirements such as a CAPTCHA. */
   readonly login?: LoginOptions | undefined;
-  /** The cost and the requirements of a signup. `false` lets only the operator add accounts. */
+  /** The cost and requirements of a signup; `false` if only the operator adds accounts. */
   readonly signup?: false | SignupOptions | undefined;
-  /** The cost and the requirements of resetting a forgotten password, or `false` to disable it. */
+  /** The cost and requirements of resetting a forgotten password; `false` to disable this. */
   readonly passwordReset?: false | PasswordResetOptions | undefined;
-  /** The lifetimes of sessions, and the session cookie. */
+  /** The lifetimes of sessions, and their cookie. */
   readonly sessions?: SessionOptions | undefined;
-  /** The rules for new passwords, and the storage of their hashes. */
+  /** The rules for new passwords, and how they are hashed. */
   readonly passwords?: PasswordOptions | undefined;
-  /** Sends a mail. Default: in development, the link is printed. */
+  /** Sends a mail. Default: in development, the link is printed instead. */
   readonly sendMail?: SendMail | undefined;
   /** The pages to which links in mails lead. Required with `sendMail`. */
   readonly links?: LinkOptions | undefined;
 }
 
-/** A table of users: a declared table, or a table that introspection describes. */
+/** A table of users, declared or from introspection. */
 export type UserTable = TableLike<unknown, unknown> | TableInfo;
 
 /** The options for accounts in a table of the application. */
@@ -62,63 +62,63 @@ export interface UsersOptions {
   readonly columns?: UserColumnOptions | undefined;
 }
 
-/** A column of a table of users, or the name of the column's property. */
+/** A column of the users' table, or its property name. */
 export type UserColumn = string | ColumnLike<unknown>;
 
-/** The options that name the columns of a table of users. */
+/** The columns of the users' table. */
 export interface UserColumnOptions {
-  /** The column of the e-mail address in lower case. Default: `email`. */
+  /** The column with the e-mail address in lower case. Default: `email`. */
   readonly email?: UserColumn | undefined;
-  /** The column of the hash of the password. Default: `passwordHash`. */
+  /** The column with the password's hash. Default: `passwordHash`. */
   readonly passwordHash?: UserColumn | undefined;
-  /** The column of the name, which is optional. Default: `name` if that column exists. */
+  /** The optional column with the user's name. Default: `name`. */
   readonly name?: UserColumn | undefined;
-  /** The optional column of the roles: a JSON list or one string. Default: `roles`. */
+  /** The optional column of the roles: a JSON list, or one string. Default: `roles`. */
   readonly roles?: UserColumn | undefined;
-  /** The optional column of a boolean that disables the account. Default: `disabled`. */
+  /** The optional boolean column that disables an account. Default: `disabled`. */
   readonly disabled?: UserColumn | undefined;
-  /** The optional column of the time of the signup. Default: `createdAt`. */
+  /** The optional column with the time of the signup. Default: `createdAt`. */
   readonly createdAt?: UserColumn | undefined;
 }
 
-/** The requirements that a route for accounts always has. */
+/** The challenges that a route always requires. */
 export interface AccountGateOptions {
   /** Always requires proof of work. Default: false. */
   readonly pow?: boolean | AccountPowOptions | undefined;
-  /** Always requires a CAPTCHA, solved for `action` if it is set. Default: false. */
+  /** Always requires a CAPTCHA, for this `action` if it is set. Default: false. */
   readonly captcha?: boolean | { readonly action?: string | undefined } | undefined;
 }
 
 /** The options of logins. */
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
-  /** The tokens that logins take from the budget of the client's address. */
+  /** How many tokens logins take from the budget of the client's IP address. */
   readonly cost?: {
-    /** Number of tokens that a failed login takes. Default: 1. A successful login takes none. */
+    /** The tokens that a failed login takes. A successful one takes none. Default: 1. */
     readonly failed?: number | undefined;
   } | undefined;
-  /** Requires a CAPTCHA: always, or if `required` returns true. Default: false. */
+  /** Requires a CAPTCHA, always or if `required` returns true. Default: false. */
   readonly captcha?: boolean | LoginCaptchaOptions | undefined;
 }
 
-/** The options of a CAPTCHA that logins require. */
+/** The CAPTCHA that logins require. */
 export interface LoginCaptchaOptions {
-  /** The action for which the user must have solved the CAPTCHA. */
+  /** The action for which the CAPTCHA must have been solved. */
   readonly action?: string | undefined;
-  /** Returns true if this login needs a CAPTCHA. Default: always true. */
+  /** Returns true if a login needs the CAPTCHA. Default: all logins do. */
   readonly required?: CaptchaRequired | undefined;
 }
 
-/** Decides if a login needs a CAPTCHA. If the function throws, the login needs a CAPTCHA. */
+/** Returns true if a login needs a CAPTCHA. If the function throws, it does. */
 export type CaptchaRequired = (
   request: Request,
   facts: LoginFacts,
 ) => boolean | Promise<boolean>;
 
-/** The number of failed logins within about an hour. */
+/** Numbers of failed logins within about an hour. */
 export interface LoginFacts {
-  /** Number of failures for this account name, even if no account has the name. */
+  /** Failures for this account name, even if no account has it. */
   readonly account: number;
-  /** Number of failures from this address. IPv6 addresses of one /64 network share a count. */
+  /** Failures from this IP address. All IPv6 addresses of a /64 network count as one. */
   readonly address: number;
   /** Number of failures from the address's network: /24 for IPv4, /48 for IPv6. */
   readonly network: number;
@@ -126,20 +126,20 @@ export interface LoginFacts {
 
 /** The options of signups. */
 export interface SignupOptions extends AccountGateOptions {
-  /** Number of tokens that a signup takes from the budget of the client's address. Default: 1. */
+  /** The tokens that a signup takes from the budget of the client's IP address. Default: 1. */
   readonly cost?: number | undefined;
   /**
-   * True to create an account only after the link in a mail was followed. Default: true. If false,
-   * a signup reveals if an address has an account.
+   * True to create an account only after the link in its mail was followed. If false, a signup
+   * reveals if an address has an account. Default: true.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account. Default: the column's default, or no roles. */
+  /** The roles of a new account. Default: those of the column's default, or none. */
   readonly roles?: readonly string[] | undefined;
 }
 
 /** The options of resets of forgotten passwords. */
 export interface PasswordResetOptions extends AccountGateOptions {
-  /** Number of tokens that a reset takes from the budget of the client's address. Default: 1. */
+  /** The tokens that a reset takes from the budget of the client's IP address. Default: 1. */
   readonly cost?: number | undefined;
   /** How long a link is valid, in milliseconds. Default: an hour. */
   readonly ttlMs?: number | undefined;
@@ -147,7 +147,7 @@ export interface PasswordResetOptions extends AccountGateOptions {
 
 /** The options of sessions. */
 export interface SessionOptions {
-  /** The time without use after which a session ends, in milliseconds. Default: a day. */
+  /** How long a session lasts without being used, in milliseconds. Default: a day. */
   readonly idleMs?: number | undefined;
   /** The maximum lifetime of a session, in milliseconds. Default: 30 days. */
   readonly maxMs?: number | undefined;
@@ -159,25 +159,25 @@ export interface SessionOptions {
 export interface PasswordOptions {
   /** The minimum length of a new password. Default: 15 (NIST SP 800-63B, 3.1.1.2). */
   readonly minLength?: number | undefined;
-  /** Returns the reason to reject a password, such as a leaked password. Default: no check. */
+  /** Returns why a password is refused, e.g. because it was leaked. Default: no check. */
   readonly refuse?: RefusePassword | undefined;
   /** The cost of scrypt. Default: N 16,384, r 8 and p 5 (OWASP). */
   readonly scrypt?: ScryptCost | undefined;
-  /** Replaces scrypt for hashing and verifying passwords. */
+  /** Hashes and verifies passwords in place of scrypt. */
   readonly hasher?: PasswordHasher | undefined;
 }
 
-/** Returns the reason to refuse a new password, or undefined to accept the password. */
+/** Returns why a new password is refused, or undefined to accept it. */
 export type RefusePassword = (
   password: string,
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The links in mails. Each link leads to a page of the deployer, which posts the token. */
+/** The deployer's pages to which links in mails lead. They send the token to the service. */
 export interface LinkOptions {
-  /** The URL of the page that posts `{ token }` to `/auth/verify`. */
+  /** The URL of the page that sends `{ token }` to `POST /auth/verify`. */
   readonly verify: string;
-  /** The URL of the page that posts `{ token, password }` to `/auth/password/reset`. */
+  /** The URL of the page that sends `{ token, password }` to `POST /auth/password/reset`. */
   readonly reset: string;
 }
 

@@ -1,16 +1,16 @@
 import type { AccountFields } from "./account_request.ts";
 import type { RefusePassword } from "./password_auth_options.ts";
 
-/** The maximum length of a password. Longer passwords are not safer, but take longer to hash. */
+/** Maximum length of a password: longer ones are not safer but slower to hash. */
 export const maxPasswordLength = 256;
 
 export interface PasswordRules {
   readonly minLength: number;
-  /** The deployer's check of new passwords, or undefined without a check. */
+  /** The deployer's check of new passwords; undefined for none. */
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password. Checks the length and the number of different characters. */
+/** Reads a new password, and checks its length and its number of different characters. */
 export function readNewPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];
@@ -25,7 +25,7 @@ export function readNewPassword(fields: AccountFields, { minLength }: PasswordRu
 
 const minDifferent = 5;
 
-/** Throws a 422 if the password contains the e-mail address or the application rejects it. */
+/** Throws a 422 if a password contains the e-mail address or the deployer refuses it. */
 export async function requireGoodPassword(
   fields: AccountFields,
   { password, email, action }: {

@@ -10,7 +10,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 export interface ScryptCost {
   /** The cost factor, a power of two. Doubling it doubles time and memory. */
   readonly N: number;
-  /** The block size. Memory grows in proportion to it. */
+  /** How often the work is done, one time after the other. */
   readonly r: number;
   /** The number of sequential repetitions. */
   readonly p: number;
@@ -18,28 +18,28 @@ export interface ScryptCost {
 
 /** Hashes and verifies passwords. Each call takes a tenth of a second or more. */
 export interface Passwords {
-  /** Returns the hash of a password, with its parameters and a separate salt. */
+  /** Returns the hash of a password with its parameters and with a new salt. */
   hash(password: string, identity: string): Promise<string>;
   /**
-   * Returns true if a password has this hash. For a missing account, `hash` is null. The call then
-   * takes the same time and returns false.
+   * Returns true if the password has this hash. `hash` is null for a missing account: the result is
+   * then false, after the same time.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
-  /** Returns true if a hash has a lower cost than new hashes. */
+  /** Returns true if a hash was created with a lower cost than new hashes. */
   isOutdated(hash: string): boolean;
 }
 
-/** Hashes and verifies passwords instead of scrypt, for tables that contain other hashes. */
+/** Replaces scrypt, for tables with hashes of another kind. */
 export interface PasswordHasher {
-  /** Returns the string to store, which contains everything that `verify` needs. */
+  /** Returns the string to store, with all that `verify` needs. */
   hash(password: string): Promise<string>;
-  /** Returns true if a password has this hash. Returns false for a string that is not a hash. */
+  /** Returns true if a password has this hash; false also if the string is no hash. */
   verify(password: string, hash: string): Promise<boolean>;
 }
 
 /**
- * Creates the hashing of passwords for an app. It uses separate threads, one fewer than the number
- * of processors, so many logins leave the event loop free. Different addresses take turns.
+ * Creates the functions that hash passwords. They use one thread less than there are processors, so
+ * that logins do not block the event loop. Different IP addresses take turns.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
@@ -52,9 +52,9 @@ export function createPasswords(
     hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
     verify: (password, hash, identity) =>
       queue.run(identity, async () => {
-        // The hash of a random password that no client sends. The first verification creates it.
+        // The hash of a random password that is not stored, created at the first use.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // Checking takes as long with an invalid hash, or with no hash, as with a valid hash.
+        // With an invalid hash, or without one, the check must take as long as with a valid one.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
@@ -63,7 +63,7 @@ export function createPasswords(
   };
 }
 
-/** Normalizes characters that can be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
+/** Unifies characters that can be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
 function normalized(password: string): string {
   return password.normalize("NFKC");
 }
@@ -86,7 +86,7 @@ const keyBytes = 32;
 
 function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
   const { N, r, p } = cost;
-  // By default, Node allows scrypt only 32 MiB of memory.
+  // Node's default allows scrypt only 32 MiB of memory.
   const maxmem = 256 * N * r + 1024 * 1024;
   return new Promise((resolve, reject) => {
     scrypt(password, salt, keyBytes, { N, r, p, maxmem }, (error, key) => {
@@ -108,7 +108,7 @@ function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Parses a hash. Returns null for any other string, or for an implausible cost. */
+/** Parses a hash. Returns null for another string, or if its cost is not plausible. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
@@ -130,12 +130,12 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
   return work(stored.cost) < work(wanted);
 }
 
-/** The maximum number of waiting hashes: a minute of work for one processor. */
+/** Maximum number of hashes that wait: a minute of work for one processor. */
 const maxWaiting = 256;
-/** The time after which a client has probably given up, in milliseconds. */
+/** Time after which a client has probably given up waiting, in milliseconds. */
 const maxWaitMs = 30_000;
 
-/** Runs hashes in threads. Addresses take turns, and one address has at most half of the queue. */
+/** Hashes in threads. IP addresses take turns, and each has at most half of the queue. */
 class HashQueue {
   readonly #clock: Runtime["clock"];
   readonly #turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
@@ -144,7 +144,7 @@ class HashQueue {
     this.#clock = clock;
   }
 
-  /** Runs the work of a client when a slot is free. Rejects with a 503 if too many clients wait. */
+  /** Runs a client's work when a thread is free. Rejects with a 503 if too many clients wait. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#turns.isFull || this.#turns.isFullFor(identity)) throw overloaded();
     const since = this.#clock.elapsedMs();

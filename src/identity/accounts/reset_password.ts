@@ -7,10 +7,10 @@ import { createAccountWithNewPassword } from "./sign_up.ts";
 import { readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { countMail } from "../signups/mail_limits.ts";
 
-/** The right to set a new password. Its key in the store is the hash of the token in a mail. */
+/** The right to set a new password. It is stored under the hash of the token in the mail. */
 interface PasswordReset {
   readonly userId: string;
-  /** The version of the forgotten password. The link becomes invalid when the password changes. */
+  /** The version of the old password: the link becomes invalid when the password changes. */
   readonly stamp: string;
   readonly expiresAt: number;
 }
@@ -20,7 +20,7 @@ export interface PasswordResetFields {
   readonly password: string;
 }
 
-/** `POST /password/forgot`: responds, and then sends a link to the address if it has an account. */
+/** `POST /password/forgot`: responds, and then sends a link if the address has an account. */
 export function requestPasswordReset(
   { address, identity }: AccountRequest,
   email: string,
@@ -30,7 +30,7 @@ export function requestPasswordReset(
   return { status: 202, body: { next: "read-mail" } };
 }
 
-/** Parses the body of a password reset. Throws a 422. */
+/** Parses the body of a password reset. Throws a 422 if it is invalid. */
 export function readPasswordReset(
   { fields }: AccountRequest,
   { rules }: AccountService,
@@ -42,9 +42,9 @@ export function readPasswordReset(
 }
 
 /**
- * `POST /password/reset`: sets a new password with the token of a mail. The reset ends all
- * sessions. It starts no session, because other people may have read the token in the mailbox. The
- * token of a signup creates its account with this password.
+ * `POST /password/reset`: sets a new password, with the token of a mail. It ends all sessions, and
+ * starts none, because others may have read the mail. With the token of a signup, it creates the
+ * account with this password.
  */
 export async function resetPassword(
   call: AccountRequest,
@@ -65,7 +65,7 @@ export async function resetPassword(
     throw invalidTokenProblem(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
-  // Of two requests with one token, only the first succeeds.
+  // Of two requests with the same token, only the first has replaced the password.
   if (replaced === null) throw invalidTokenProblem(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
@@ -73,7 +73,7 @@ export async function resetPassword(
   return { status: 200, body: { next: "login" } };
 }
 
-/** Replaces a password, which ends all sessions. Returns null if another request was faster. */
+/** Replaces a password, which ends all sessions. Returns null if it has changed before. */
 export async function replacePassword(
   { fields, identity }: AccountRequest,
   account: Account,

@@ -19,7 +19,7 @@ export interface SignupFields extends LoginFields {
   readonly name: string | null;
 }
 
-/** A signup whose mail link was not followed yet, stored under the hash of the link's token. */
+/** A signup before its link was followed. It is stored under the hash of the link's token. */
 interface PendingSignup {
   readonly email: string;
   readonly name: string | null;
@@ -27,7 +27,7 @@ interface PendingSignup {
   readonly expiresAt: number;
 }
 
-/** Reads the body of a signup. Throws a 422. */
+/** Reads the body of a signup. Throws a 422 if it is invalid. */
 export function readSignup({ fields }: AccountRequest, service: AccountService): SignupFields {
   const email = fields.email(normalEmail);
   const password = readNewPassword(fields, service.rules);
@@ -38,10 +38,10 @@ export function readSignup({ fields }: AccountRequest, service: AccountService):
 }
 
 /**
- * Signs a user up. If addresses are verified, the response reveals no account. The account is
- * created when the link in the mail is followed with the password of this signup, or in this
- * browser. Therefore no stranger can prepare an account for the address of another user. If there
- * is an account already, its user receives a mail.
+ * Signs a user up. If addresses are verified, the response does not reveal if there is an account:
+ * its user then receives a mail. A new account is created when the link in its mail is followed, in
+ * this browser or with the password of this signup. Therefore a stranger cannot prepare an account
+ * for the address of another user.
  */
 export async function signUp(
   call: AccountRequest,
@@ -62,14 +62,14 @@ export async function signUp(
   return { status: 202, body: { next: "verify-email" }, signupCookie: browser };
 }
 
-/** The members of the body that confirms an address. */
+/** The body of the request that confirms an address. */
 export interface VerifyEmailFields {
   readonly token: string;
-  /** The password. Null if the request comes from the browser of the signup. */
+  /** The password; null if the cookie of the signup's browser replaces it. */
   readonly password: string | null;
 }
 
-/** Reads the body that confirms an address. Throws a 422. */
+/** Reads the body of the request that confirms an address. Throws a 422 if it is invalid. */
 export function readVerifyEmail({ fields }: AccountRequest): VerifyEmailFields {
   const token = fields.text("token", 200);
   const password = fields.optionalText("password", maxPasswordLength);
@@ -78,9 +78,9 @@ export function readVerifyEmail({ fields }: AccountRequest): VerifyEmailFields {
 }
 
 /**
- * `POST /verify`: creates the account of a signup. The token in the mail only proves the address.
- * The request also needs the password of the signup, or the cookie of the browser that signed up.
- * The cookie is valid for every link to the address.
+ * `POST /verify`: creates the account of a signup. The token in the mail proves only the address,
+ * so the request also needs the signup's password, or the cookie of the browser that signed up. The
+ * cookie is valid for all links to the address.
  */
 export async function verifyEmail(
   call: AccountRequest,
@@ -103,8 +103,8 @@ export async function verifyEmail(
 }
 
 /**
- * Creates the account of a signup with another password, by the token of its mail. Returns null if
- * no signup has this token. Takes no data from the signup, because a stranger may have signed up.
+ * Creates the account of a signup with another password, by the token in its mail. Returns null if
+ * no signup has this token. Uses no other data of the signup, which can come from a stranger.
  */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
@@ -141,14 +141,14 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // If the process ends before this deletion, the token stays useless, because the account exists.
+  // If the process ends before this, the token is useless anyway, because the account exists.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw invalidTokenProblem(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
-/** Returns the problem of a link that was followed in another browser without the password. */
+/** Returns the problem of a link that was followed in another browser, without the password. */
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
@@ -175,7 +175,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // The cookie also confirms links of earlier mails, so it is stored even if no mail is sent.
+  // Links in earlier mails need the cookie, too, so it is stored even if no mail is sent.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

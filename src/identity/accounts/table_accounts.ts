@@ -15,12 +15,12 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** The column of the user's name, or null if the table has none. */
+  /** The column of the user's name; null if there is none. */
   readonly name: ColumnInfo | null;
-  /** The column of the roles: a JSON column with a list of strings, or a string with one role. */
+  /** The column of the roles: JSON with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
-  /** The column with the time of the signup, which never changes. */
+  /** The column with the time of the signup. */
   readonly createdAt: ColumnInfo | null;
 }
 
@@ -28,7 +28,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if the table is defined with `ON CONFLICT` (SQLite). */
+  /** True if the table has an `ON CONFLICT` clause (SQLite), which hides conflicts. */
   readonly isConflicting: boolean;
 }
 
@@ -107,7 +107,7 @@ export function createTableAccounts(
 
 type Columns = Pick<AccountTable, "table" | "columns">;
 
-/** Returns the first column that a new account cannot fill, or null. */
+/** Returns the first column for which a new account has no value; null if there is none. */
 export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>
@@ -115,7 +115,7 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** Converts a database error to the problem that a request to a resource would receive. */
+/** Runs `work`. Database errors become the same problems as for resources. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -124,10 +124,10 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a column reference for a statement. Introspection does not create such references. */
+/** Returns a reference to a column for use in statements, which introspection does not create. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
-  // The cast is safe: the missing members exist only for the compiler.
+  // The cast is safe: the missing members exist only in the type.
   return named as ColumnLike<unknown>;
 }
 
@@ -137,7 +137,7 @@ function newRow(
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const row = new Map<ColumnInfo, unknown>();
-  // Columns without a value in this row get their defaults from the database.
+  // Other columns get their defaults from the database.
   for (const column of table.columns) {
     if (column.default?.kind === "function") row.set(column, column.default.make());
     if (column.default?.kind === "value") row.set(column, column.default.value);
@@ -171,17 +171,17 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns true if a new row contains the roles. An empty list is left to the column's default. */
+/** Returns true if new rows set the roles. For no roles, the column's default applies. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Returns an error message if the column cannot store a new account's roles, or null. */
+/** Returns an error message if the column cannot store the roles of new accounts, else null. */
 export function newRolesError(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns the error for several roles if the column is a string, which stores only one role. */
+/** Returns an error message for several roles in a string column, which stores only one. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

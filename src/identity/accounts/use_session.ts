@@ -13,7 +13,7 @@ export interface PasswordChangeFields {
   readonly password: string;
 }
 
-/** `POST /logout`: ends the session of the request, if it has one. */
+/** `POST /logout`: ends the session that the request carries, if any. */
 export async function logOut(call: AccountRequest, service: AccountService): Promise<AccountReply> {
   const carried = writingToken(call, service);
   if (carried !== null) {
@@ -45,7 +45,7 @@ function observeLogout(
   observe({ kind: "account_event", event, user, address });
 }
 
-/** Reads the body that changes a password. Throws a 422. */
+/** Reads the body of a password change. Throws a 422 if it is invalid. */
 export function readPasswordChange(
   { fields }: AccountRequest,
   { rules }: AccountService,
@@ -57,8 +57,8 @@ export function readPasswordChange(
 }
 
 /**
- * `POST /password/change`: replaces the user's password. The request must contain the current
- * password. The change ends all sessions, and begins a new session for this client.
+ * `POST /password/change`: replaces the user's password, for which the current one is needed. It
+ * ends all sessions, and starts a new one for this client.
  */
 export async function changePassword(
   call: AccountRequest,
@@ -81,7 +81,7 @@ export async function changePassword(
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }
 
-/** Returns the account of the request's session. Throws a 401 or a 403. */
+/** Returns the account of the session. Throws a 401 or a 403. */
 async function requireSession(
   call: AccountRequest,
   service: AccountService,
@@ -93,7 +93,7 @@ async function requireSession(
   throw new Problem("unauthorized", "This needs a session: log in");
 }
 
-/** Returns the session token of a write. Throws if a page of another origin sent the cookie. */
+/** Returns the session token of a write request. Throws if a page of another origin sent it. */
 function writingToken(
   { request }: AccountRequest,
   { cookie, trustedOrigins }: AccountService,

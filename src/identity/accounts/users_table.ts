@@ -11,7 +11,7 @@ export interface UserRow {
   readonly name: string | null;
   /** The hash of the password, with its parameters and its salt. */
   readonly passwordHash: string;
-  /** The roles of the user, which scopes can check. */
+  /** The roles, which scopes can check. */
   readonly roles: string[];
   /** True if the account can neither log in nor use a session. */
   readonly disabled: boolean;
@@ -28,8 +28,8 @@ export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
 }
 
 /**
- * The table of accounts that `passwordAuth` creates unless `users` names another table. The table
- * can be served as a resource if its `fields.readable` omit `passwordHash`.
+ * The table with the accounts if `users` names no other table. It can be served as a resource, as
+ * long as its `fields.readable` do not include `passwordHash`.
  *
  * @example
  * ```ts

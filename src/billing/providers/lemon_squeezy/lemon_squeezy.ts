@@ -37,7 +37,7 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly apiKey: string;
   /** The id of your store, in which checkouts are created. */
   readonly storeId: string;
-  /** True for test mode. Without test mode, the service rejects test deliveries. Default: false. */
+  /** True for test mode. Otherwise, test deliveries are rejected. Default: false. */
   readonly testMode?: boolean | undefined;
 }
 
@@ -52,10 +52,9 @@ export const lemonSqueezyOptionDescriptions = group(
 
 /**
  * The billing provider Lemon Squeezy. The `priceId` of a plan is the id of a variant. A checkout
- * has one item. Throws a plain Error for an invalid option.
- *
- * Deliveries of Lemon Squeezy have neither an id nor a time, so old and new deliveries cannot be
- * distinguished. Credits are therefore granted once for each order or invoice, for ever.
+ * has one item. Throws a plain Error for an invalid option.  Deliveries of Lemon Squeezy have
+ * neither an id nor a time, so that repeated ones cannot be recognized. Therefore credits are
+ * granted once for each order or invoice, for ever.
  *
  * @example
  * ```ts
@@ -153,7 +152,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the prices of the order that started a subscription, for the first invoice only. */
+/** Returns the prices in the order that started a subscription, for its first invoice only. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -11,12 +11,11 @@ import {
 } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The provider name of Lemon Squeezy in stored keys and events. */
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy. Events have no id. Therefore the object and content of an event
- * identify repeated deliveries. Throws a 400 if the body is not an event.
+ * Reads an event of Lemon Squeezy. Events have no id, so repeated deliveries are recognized by
+ * their object and content. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
@@ -87,7 +86,7 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. For a subscription, the invoice's event reports the payment. */
+/** Returns the payment of an order. For subscriptions, the invoice's event reports it instead. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");
@@ -100,7 +99,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the event's members for an invoice. The paid price is the variant at that time. */
+/** Returns the members of an invoice's event. The paid price is the variant at that time. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -128,7 +127,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return compact({
-    // The net amount includes the part that was paid by credit from a change to a smaller plan.
+    // The net amount includes the credit from an earlier change to a smaller plan.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
@@ -144,12 +143,12 @@ function termsFacts(
   return { ...facts, ...compact({ itemChangedAt: lemonSqueezyItemChangedAt(data) }) };
 }
 
-/** Returns the time since which a subscription has had its variant and quantity, if reported. */
+/** Returns since when a subscription has had its variant and quantity, if reported. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return utcOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
-/** Converts the data of a Lemon Squeezy subscription. Returns null for other data. */
+/** Converts a Lemon Squeezy subscription. Returns null for another object. */
 export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
   const attributes = data.at("attributes");
   const [id, customerId] = [data.id("id"), attributes.id("customer_id")];
@@ -164,7 +163,7 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     status: statusOf(attributes.text("status")),
     ...compact({
       priceId: attributes.id("variant_id"),
-      // An invalid quantity becomes 0, which grants nothing, because JSON cannot represent NaN.
+      // JSON has no NaN, so an invalid quantity becomes 0, which grants nothing.
       quantity: item.value === undefined ? undefined : item.quantity() || 0,
       // A canceled subscription remains usable until the time in `ends_at`.
       currentPeriodEnd: utcOf(attributes.text("ends_at") ?? attributes.text("renews_at")),

@@ -105,8 +105,8 @@ export function paddle(options: PaddleOptions): BillingProvider {
 
 /**
  * The header `paddle-signature`: `ts=<seconds>;h1=<hex>`
- * (https://developer.paddle.com/webhooks/signature-verification). Paddle's library is not used: it
- * checks only the last `h1` and accepts any future time.
+ * (https://developer.paddle.com/webhooks/signature-verification). Paddle's own library is not used,
+ * because it checks only the last `h1` and accepts any future time.
  */
 const signature = {
   ...{ header: "paddle-signature", separator: ";", time: "ts", code: "h1", joint: ":" },
@@ -118,7 +118,7 @@ async function createCheckout(api: VendorApi, { items, metadata, customerId }: P
     path: "/transactions",
     body: {
       items: items.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
-      // Paddle copies `custom_data` to the subscription, and from there to renewals.
+      // Paddle copies `custom_data` to the subscription, and then to its renewals.
       custom_data: metadata,
       collection_mode: "automatic",
       ...(customerId === undefined ? {} : { customer_id: customerId }),

@@ -35,7 +35,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // `transaction.paid` is ignored, because the transaction may still change after it.
+    // `transaction.paid` is ignored, because the transaction can still change after it.
     case "transaction.completed":
       return { type: "payment.succeeded", ...transactionFacts(data) };
     case "transaction.payment_failed":
@@ -61,10 +61,10 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
   }
 }
 
-/** The origins of transactions that a customer has started. */
+/** The origins of transactions that customers start themselves. */
 const purchases: ReadonlySet<string> = new Set(["web", "api"]);
 
-/** The origins of transactions that pay for a change of a subscription. */
+/** The origins of transactions for changed subscriptions. */
 const changes: ReadonlySet<string> = new Set([
   "subscription_update",
   "subscription_payment_method_change",
@@ -75,7 +75,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   if (id === undefined) return {};
   const details = data.at("details");
   const totals = details.at("totals");
-  // `total` is the amount before the customer balance, and `grand_total` the amount after it.
+  // `total` is the amount before a customer balance reduces it, and `grand_total` after.
   const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);
@@ -83,7 +83,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   return {
     payment: {
       id,
-      // A change that costs nothing, such as a new payment method, must grant no credits.
+      // A change without cost, such as a new payment method, must not grant credits.
       prices: prices.map((line) =>
         isChange && (line.amount ?? netAmount ?? 1) <= 0 ? { ...line, isProration: true } : line
       ),
@@ -101,9 +101,9 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if a customer balance pays for some of the transaction. In versions with
- * `credit_to_balance`, the proration of the previous plan is a negative line. In earlier versions,
- * the proration is a credit.
+ * Returns true if a customer balance pays for a part of the transaction. In versions with
+ * `credit_to_balance`, the proration of the previous plan is a negative line; in earlier versions,
+ * it is a credit.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
@@ -114,7 +114,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 means a whole period, which starts when the interval changes.
+  // A rate of 1 means a whole period: a changed interval starts a new one.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
@@ -126,7 +126,7 @@ function linePrice(item: JsonFields): readonly PaidPrice[] {
   }];
 }
 
-/** Converts the data of a Paddle subscription. Returns null for other data. */
+/** Converts a Paddle subscription. Returns null for another object. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
   if (id === undefined || customerId === undefined) return null;

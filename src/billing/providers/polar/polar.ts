@@ -32,7 +32,7 @@ export interface PolarOptions extends ProviderOptions {
   readonly accessToken: string;
   /** The server of Polar. Each server has separate data and secrets. Default: `production`. */
   readonly server?: "production" | "sandbox" | undefined;
-  /** Name of the usage events that are sent to Polar. Default: `usage`. */
+  /** The name of the usage events at Polar. Default: `usage`. */
   readonly usageEvent?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export const polarOptionDescriptions = group(
 
 /**
  * The billing provider Polar. The `priceId` of a plan is the id of a product, or of one of its
- * prices for credits. Throws a plain Error for an invalid option.
+ * prices. Throws a plain Error for an invalid option.
  *
  * @example
  * ```ts
@@ -117,8 +117,8 @@ export function polar(options: PolarOptions): BillingProvider {
 }
 
 /**
- * Returns the possible HMAC keys for secrets. Polar uses the bytes of the whole secret with its
- * prefix. Standard Webhooks and its libraries decode the part after `whsec_`.
+ * Returns the HMAC keys that secrets can mean. Polar uses the bytes of the whole secret including
+ * its prefix; Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.flatMap((secret) => [...hmacKeysOf([secret]), ...decodedKey(secret)]);
@@ -139,9 +139,9 @@ function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
 }
 
 /**
- * Verifies `webhook-signature` of Standard Webhooks. The header has one or more `v1,<base64>`,
- * separated by spaces (https://github.com/standard-webhooks/standard-webhooks). Throws a 400 for an
- * invalid signature.
+ * Verifies the header `webhook-signature` of Standard Webhooks, which contains one or more
+ * `v1,<base64>` with spaces between (https://github.com/standard-webhooks/standard-webhooks).
+ * Throws a 400 for an invalid signature.
  */
 async function verifyStandardWebhook(
   delivery: WebhookDelivery,
@@ -149,7 +149,7 @@ async function verifyStandardWebhook(
 ): Promise<void> {
   const id = headerOf(delivery, "webhook-id");
   const timestamp = headerOf(delivery, "webhook-timestamp");
-  // The signed text is `id.timestamp.body`, so a full stop in the id would make the text ambiguous.
+  // The signed text is `id.timestamp.body`, so the id must not contain a full stop.
   if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
   const codes = headerOf(delivery, "webhook-signature").split(" ")
     .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));
@@ -167,7 +167,7 @@ async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
     body: {
       products: items.map(({ priceId }) => priceId),
       metadata,
-      // With the account as external id, Polar finds the account's customer or creates one.
+      // Polar finds or creates the customer whose external id is the account.
       ...(customerId === undefined
         ? { external_customer_id: accountId }
         : { customer_id: customerId }),

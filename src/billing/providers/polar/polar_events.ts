@@ -6,7 +6,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 /** The provider name of Polar in stored keys and events. */
 export const polarName = "polar";
 
-/** Reads an event of Polar. A header contains its `id`. Throws a 400 if the body is no event. */
+/** Reads an event of Polar, whose `id` is in a header. Throws a 400 if the body is no event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -19,7 +19,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
-    // The URL of a Polar checkout link can set only `reference_id` and `utm_…`, no other metadata.
+    // The URL of a checkout link of Polar can set only `reference_id` and `utm_…`.
     isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
@@ -77,7 +77,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** Returns true if the payment is for a change of plan, partly paid by a customer balance. */
+/** Returns true if a payment is for a change of plan, and a customer balance paid a part of it. */
 function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
@@ -85,7 +85,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** Returns the prices of an order for one product. A change of plan has only proration items. */
+/** Returns the prices of an order of one product. If the plan was changed, all are prorations. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
@@ -94,7 +94,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // Only a discount can have made an order free if none of its items is a credit.
+  // If no item is a credit, only a discount can have made an order free.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
@@ -109,7 +109,7 @@ function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): reado
   return [product, ...prices].filter((id) => id !== undefined);
 }
 
-/** Converts the data of a Polar subscription. Returns null for other data. */
+/** Converts a Polar subscription. Returns null for another object. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

@@ -14,8 +14,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const stripeName = "stripe";
 
 /**
- * Reads an event of Stripe, in the form of current API versions or of versions before 2025. A
- * webhook endpoint keeps its original API version. Throws a 400 if the body is not an event.
+ * Reads an event of Stripe, also of API versions before 2025: a webhook endpoint keeps the version
+ * with which it was created. Throws a 400 if the body is not an event.
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
@@ -77,7 +77,7 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
   }
 }
 
-/** The types of objects that only a server with a secret key can create. */
+/** The types of objects that only servers with a secret key can create. */
 const serverObjects: ReadonlySet<string> = new Set([
   ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
   ...["payment_intent", "refund", "subscription", "subscription_schedule"],
@@ -125,8 +125,8 @@ const changeReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if the invoice is for a change of plan, and a customer balance paid a part.
- * Otherwise a change to monthly billing and back would grant a year's credits for a small payment.
+ * Returns true if an invoice is for a change of plan, and a customer balance paid a part of it.
+ * Otherwise a change to monthly billing and back would grant a year's credits for little money.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
@@ -147,8 +147,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices of an invoice's lines. The lines determine the credits, not the invoice's
- * reason. A change of interval bills a whole new period and the proration of the old price.
+ * Returns the prices in an invoice's lines, which determine the credits. The invoice's reason does
+ * not: after a change of interval, it bills a whole new period and the old price's proration.
  */
 export function invoicePrices(
   invoice: JsonFields,
@@ -156,7 +156,7 @@ export function invoicePrices(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // If no line is a credit, only a discount or a credit note can have made the invoice free.
+  // If no line is a credit, only a discount or credit note can have made an invoice free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -168,20 +168,20 @@ export function invoicePrices(
     return [{
       ids: [id],
       quantity: line.quantityOrNull(),
-      // A change of plan within a trial buys nothing.
+      // A change of plan during a trial buys nothing.
       isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
       ...compact({ amount }),
     }];
   });
 }
 
-/** Returns the amount before a customer balance, or in versions without totals the paid amount. */
+/** Returns the amount before a customer balance, or the paid amount if it has no total. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
 }
 
-/** Returns the amount by which credit notes reduced an invoice before its payment. */
+/** Returns by how much credit notes reduced an invoice before it was paid. */
 function creditNotes(invoice: JsonFields): number {
   return invoice.number("pre_payment_credit_notes_amount") ?? 0;
 }
@@ -195,14 +195,14 @@ function discounted(line: JsonFields): number | undefined {
 }
 
 function sessionFacts(session: JsonFields): EventFacts {
-  // `client_reference_id` is ignored, because anyone can set it in the URL of a payment link.
+  // `client_reference_id` is ignored: anyone can set it in the URL of a payment link.
   return {
     metadata: session.texts("metadata"),
     ...compact({ subscriptionId: session.id("subscription") }),
   };
 }
 
-/** Returns the payment of a session without an invoice. A separate event reports an invoice. */
+/** Returns the payment of a session without an invoice. Invoices have their own events. */
 function sessionPayment(session: JsonFields): EventFacts {
   const id = session.id("payment_intent") ?? session.text("id");
   if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
@@ -222,9 +222,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the event's members that describe a payment intent. If it belongs to an invoice, the
- * event of the invoice grants the credits. In current API versions, the intent does not name its
- * invoice. Only an intent without an invoice names an account.
+ * Returns the members of a payment intent's event. If the intent belongs to an invoice, the
+ * invoice's event grants the credits. In current API versions, an intent does not name its invoice,
+ * but only an intent without one names an account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
@@ -251,7 +251,7 @@ function subscriptionOf(object: JsonFields): EventFacts & Pick<VendorEvent, "sub
   return { ...facts, ...compact({ metadata: facts.subscription?.metadata }) };
 }
 
-/** Converts the data of a Stripe subscription. Returns null for other data. */
+/** Converts a Stripe subscription. Returns null for another object. */
 export function stripeSubscription(object: JsonFields): BillingSubscription | null {
   const [id, customerId] = [object.text("id"), object.id("customer")];
   if (id === undefined || customerId === undefined) return null;

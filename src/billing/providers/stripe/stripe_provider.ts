@@ -23,9 +23,9 @@ import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.t
 export type { StripeOptions } from "./stripe_options.ts";
 
 /**
- * The billing provider Stripe. The `priceId` of a plan is the id of a price, `price_…`. A test key
- * accepts only test deliveries, and a live key only live deliveries. Throws a plain Error for an
- * invalid option.
+ * The billing provider Stripe. The `priceId` of a plan is the id of a price, `price_…`. With a test
+ * key, only test deliveries are accepted, with a live key only live ones. Throws a plain Error for
+ * an invalid option.
  *
  * @example
  * ```ts
@@ -98,7 +98,7 @@ export function stripe(options: StripeOptions): BillingProvider {
 
 /**
  * The header `stripe-signature`: `t=<seconds>,v1=<hex>`
- * (https://docs.stripe.com/webhooks#verify-manually). Stripe's library is not used, because it
+ * (https://docs.stripe.com/webhooks#verify-manually). Stripe's own library is not used, because it
  * accepts any time in the future.
  */
 const signature = {
@@ -112,11 +112,11 @@ function clientOf(
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {
-    // Stripe's Node client needs Node modules that some platforms lack.
+    // Stripe's client for Node needs Node modules that some platforms lack.
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library's types allow only the version of its release, but Stripe accepts other versions.
+    // The library's type allows only its own version, but Stripe accepts others.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,
@@ -133,7 +133,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
     client_reference_id: accountId,
     metadata,
-    // Stripe does not copy the metadata of a session to the subscription or payment.
+    // Stripe does not copy a session's metadata to its subscription or payment.
     ...(mode === "subscription"
       ? { subscription_data: { metadata } }
       : { payment_intent_data: { metadata } }),
@@ -142,7 +142,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // For a payment, Stripe creates a customer only on request. Later events name the customer.
+    // For a single payment, Stripe creates a customer only on request. Later events name it.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -151,8 +151,8 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Reports usage to the meter of the item's price, for the customer of the subscription. Stripe's
- * API requires meters (https://docs.stripe.com/billing/subscriptions/usage-based).
+ * Reports usage to the meter of the item's price, for the subscription's customer. Stripe accepts
+ * usage only by meters (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
@@ -181,8 +181,8 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
 }
 
 /**
- * Returns all prices of an event. An invoice's event has only the first ten lines. The metadata of
- * a payment link has no prices, because the service did not create the link.
+ * Returns all prices of an event: an invoice's event contains only ten lines. For a payment link,
+ * the metadata has no prices, because the service did not create the link.
  */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
@@ -204,7 +204,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** Returns a member that a response must contain. The library does not validate responses. */
+/** Returns a required member of a response, because the library does not validate responses. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
@@ -217,7 +217,7 @@ function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
   return subscription;
 }
 
-/** Runs a call to Stripe. Errors of the library become a `billing-failed` Problem. */
+/** Runs a call to Stripe. An error of the library becomes a `billing-failed` Problem. */
 async function calling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
