@@ -83,32 +83,35 @@ export function resolveResources(
   const byTable = new Map<TableInfo, Resource>();
   const byPath = new Map<string, Resource>();
   const apis = new CodeApis(byPath, runtime, identityOf);
+  const shared = {
+    identityOf,
+    served: byTable,
+    isIndexed: (column: ColumnInfo) => indexed.has(column),
+    roleRights,
+    readCosts: resolved.reads,
+    inflight: new InflightResponses(),
+    filters: createCachingFilterParser(),
+    sealer: createSealer(resolved.secrets, runtime.random),
+    runtime,
+  };
   const context = {
+    shared,
     apiOf: (caller: CodeCaller, driver: Driver) => apis.of(caller, driver),
     basePath: resolved.basePath,
     driver: config.db.driver,
     writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
     guard,
-    filters: createCachingFilterParser(),
-    sealer: createSealer(resolved.secrets, runtime.random),
     relations,
-    identityOf,
     columnRightsOf: acting?.columnRightsOf,
     varying: varyingDefinitions(config.resources, relations),
     filledByRelation: resolveNestedWrites(config.resources, relations),
-    served: byTable,
-    isIndexed: (column: ColumnInfo) => indexed.has(column),
     conflicting,
     final,
     withoutEffects,
-    roleRights,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createEtagKeys(resolved.secrets),
-    readCosts: resolved.reads,
-    inflight: new InflightResponses(),
     maxFields: resolved.maxFields,
-    runtime,
   };
   const resources = config.resources.map((definition) => resolveResource(definition, context));
   for (const resource of resources) {

@@ -3,21 +3,51 @@ import type { User } from "../../auth/user.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { FieldPolicy } from "../model/field_policy.ts";
-import type { CallerEtagRules, EtagPolicy } from "../http/etag.ts";
+import type { CallerEtagRules } from "../http/etag.ts";
 import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
+import type { Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
 /** Returns the columns on which the role of a caller has no right; null if it has all rights. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
+
+type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
+
+/**
+ * Returns the members of a resource that depend on the caller, with the widest fields of any caller.
+ */
+export function widestFields(
+  lists: ResolvedFields,
+  rightsOf: ColumnRightsOf | null,
+  { table, etag, computed }: CallerFieldsContext,
+): Pick<
+  Resource,
+  keyof CallerFields | "fieldsOf" | "varyingFields" | "sameFieldsAs" | "safeNumbers"
+> {
+  const { widest, varying } = lists;
+  const of = rightsOf === null ? lists.of : withinRights(lists, rightsOf);
+  return {
+    fields: widest,
+    fieldsOf: of === null ? null : createCallerFields(of, widest, { table, etag, computed }),
+    varyingFields: varying,
+    sameFieldsAs: () => null,
+    withheld: noColumns,
+    stored: table.columns,
+    fieldsKey: "",
+    groups: createAggregateColumns(table, widest.readable),
+    etag,
+    safeNumbers: false,
+  };
+}
 
 /**
  * Returns the fields of callers, without the columns on which their roles in the database have no
  * right. A role that lacks a right on every column keeps its fields, because the database rejects
  * its statements anyway.
  */
-export function withinRights(
-  { widest, of }: Pick<ResolvedFields, "widest" | "of">,
+function withinRights(
+  { widest, of }: ResolvedFields,
   rightsOf: ColumnRightsOf,
 ): FieldsOfCaller {
   return (user) => {
@@ -64,23 +94,15 @@ function fieldsWithinRights(
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** A resource's fields before they are limited for a caller, and the ETag rules of its rows. */
-export interface WidestFields {
-  readonly table: TableInfo;
-  readonly widest: FieldPolicy;
-  readonly etag: EtagPolicy | null;
-  /** True if rows have computed fields, which are functions of all columns. */
-  readonly hasComputed: boolean;
-}
-
 /**
  * Returns a function that creates the parts of a resource that depend on the fields of a caller.
  * The parts are created once for all callers with the same lists, because readers of rows cache
  * their results by the list of columns.
  */
-export function createCallerFields(
+function createCallerFields(
   of: FieldsOfCaller,
-  { table, widest, etag, hasComputed }: WidestFields,
+  widest: FieldPolicy,
+  { table, etag, computed }: CallerFieldsContext,
 ): (user: User | null) => CallerFields {
   const known = new Map<string, CallerFields>();
   return (user) => {
@@ -95,7 +117,7 @@ export function createCallerFields(
       etag: etag === null ? null : {
         ...etag,
         readable: new Set(fields.readable),
-        caller: callerTags(withheld, table, hasComputed),
+        caller: callerTags(withheld, table, computed.fields.length > 0),
       },
       withheld,
       fieldsKey: keyOf(fields, table),
@@ -125,6 +147,7 @@ function callerTags(
   const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
   return {
     withheld,
+    // Computed fields are functions of all columns.
     hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
     ending: `.${digest.slice(0, 6)}`,
   };

@@ -87,19 +87,35 @@ export interface ResourcesByTable {
   get(table: TableInfo): Resource | undefined;
 }
 
+/** The parts that all resources of an app share. */
+export interface SharedParts {
+  /**
+   * Returns the role and the claims with which the database runs a caller's statements, as the
+   * option `actAs` says. Null if they run with the role of the service.
+   */
+  readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
+  /** The resources by table. The map is filled after every resource is resolved. */
+  readonly served: ResourcesByTable;
+  /** Returns true if the column, which can belong to any served table, is the first of an index. */
+  isIndexed(column: ColumnInfo): boolean;
+  /** The rights of the app's database roles on the served tables. */
+  readonly roleRights: RoleRights;
+  readonly readCosts: ReadCostLimits;
+  /** The undelivered responses of the app, including responses of other resources. */
+  readonly inflight: InflightResponses;
+  readonly filters: CachingFilterParser;
+  readonly sealer: Sealer;
+  readonly runtime: Runtime;
+}
+
 /** A resolved resource: one served table with every option and default, as the app uses it. */
-export interface Resource {
+export interface Resource extends SharedParts {
   /** The table's name, for messages. */
   readonly name: string;
   /** The path of the resource, with the base path, percent-encoded: `/api/notes`. */
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
-  /**
-   * Returns the role and the claims with which the database runs a caller's statements, as the
-   * option `actAs` says. Null if they run with the role of the service.
-   */
-  readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The database, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
   /** Returns the operations of the app for a caller in code. The operations use this database. */
@@ -158,9 +174,6 @@ export interface Resource {
   /** True if users or anonymous callers may subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
-  readonly readCosts: ReadCostLimits;
-  /** The undelivered responses of the app, including responses of other resources. */
-  readonly inflight: InflightResponses;
   readonly batch: BatchPolicy;
   readonly imports: ImportPolicy;
   /** The maximum number of fields in a body, including the fields of nested objects. */
@@ -179,9 +192,6 @@ export interface Resource {
   readonly relations: Relations;
   /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
-  readonly served: ResourcesByTable;
-  /** Returns true if the column, which can belong to any served table, is the first of an index. */
-  isIndexed(column: ColumnInfo): boolean;
   /**
    * Cached copies of resources for callers with fewer fields: with plain and with safe numbers. All
    * copies of a resource share this cache.
@@ -191,8 +201,6 @@ export interface Resource {
   returnsFinalRows(): boolean;
   /** Returns true if no trigger changes anything when a statement affects no row. */
   actsOnRowsOnly(): boolean;
-  /** The rights of the app's database roles on the served tables. */
-  readonly roleRights: RoleRights;
   /** Returns the hub of the live streams of the database, or null if no changes are recorded. */
   hub(): LiveHub | null;
   /** The index of `GET /search`, or null if there is no search. */
@@ -200,7 +208,4 @@ export interface Resource {
   /** The search indexers of all resources that index rows of this table. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
-  readonly filters: CachingFilterParser;
-  readonly sealer: Sealer;
-  readonly runtime: Runtime;
 }

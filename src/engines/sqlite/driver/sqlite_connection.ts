@@ -69,47 +69,8 @@ export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementLimitChecks,
 ): SqliteConnection {
-  const cache = boundedMap<string, Prepared>(maxPreparedStatements, {
-    maxBytes: maxPreparedBytes,
-    bytesOf: (text) => bytesPerCharacter * text.length,
-  });
+  const { prepared, shortOf, countedBy } = statementCache(handle);
   let maxBoundLength = 0;
-
-  function prepared(text: string): Prepared {
-    const known = cache.get(text);
-    if (known !== undefined) return known;
-    const start = withoutLeadingComments(text);
-    // node:sqlite would crash with a segmentation fault.
-    if (start === "") throw new Error("Cannot run an empty statement");
-    const statement = handle.prepare(text);
-    // Writes read exact integers from the start, because a write cannot run a second time.
-    const fresh: Prepared = {
-      statement,
-      kind: statementKind(start, statement.readOnly),
-      exact: !statement.readOnly,
-      // If a table is altered, the columns of `*` change, although the text is not prepared again.
-      columns: text.includes("*") ? null : columnsOf(statement),
-      sorts: sorting.test(text),
-      checksTime: text.includes(timeCheckFunctionName),
-      short: null,
-    };
-    // SQLite crashes when a prepared EXPLAIN runs after its tables have changed.
-    if (!explains.test(start)) cache.set(text, fresh);
-    return fresh;
-  }
-
-  function shortOf(text: string): Prepared {
-    const known = prepared(text);
-    return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
-  }
-
-  function countedBy(text: string, known: Prepared): Prepared {
-    if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
-    const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
-    // A second run would count the bytes of the rows twice.
-    counted.exact = true;
-    return counted;
-  }
 
   function bound(values: readonly SqlValue[]): readonly SqlValue[] {
     return values.map((value) => {
@@ -153,6 +114,52 @@ export function sqliteConnection(
     },
     close: () => handle.close(),
   };
+}
+
+/** Returns the functions that prepare statements, each of which is prepared once. */
+function statementCache(handle: SqliteHandle) {
+  const cache = boundedMap<string, Prepared>(maxPreparedStatements, {
+    maxBytes: maxPreparedBytes,
+    bytesOf: (text) => bytesPerCharacter * text.length,
+  });
+
+  function prepared(text: string): Prepared {
+    const known = cache.get(text);
+    if (known !== undefined) return known;
+    const start = withoutLeadingComments(text);
+    // node:sqlite would crash with a segmentation fault.
+    if (start === "") throw new Error("Cannot run an empty statement");
+    const statement = handle.prepare(text);
+    // Writes read exact integers from the start, because a write cannot run a second time.
+    const fresh: Prepared = {
+      statement,
+      kind: statementKind(start, statement.readOnly),
+      exact: !statement.readOnly,
+      // If a table is altered, the columns of `*` change, although the text is not prepared again.
+      columns: text.includes("*") ? null : columnsOf(statement),
+      sorts: sorting.test(text),
+      checksTime: text.includes(timeCheckFunctionName),
+      short: null,
+    };
+    // SQLite crashes when a prepared EXPLAIN runs after its tables have changed.
+    if (!explains.test(start)) cache.set(text, fresh);
+    return fresh;
+  }
+
+  function shortOf(text: string): Prepared {
+    const known = prepared(text);
+    return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
+  }
+
+  function countedBy(text: string, known: Prepared): Prepared {
+    if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
+    const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
+    // A second run would count the bytes of the rows twice.
+    counted.exact = true;
+    return counted;
+  }
+
+  return { prepared, shortOf, countedBy };
 }
 
 interface Prepared {

@@ -132,32 +132,34 @@ async function answering(
   const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
-    identityOf: null,
+    shared: {
+      identityOf: null,
+      served: { get: (table) => resources.find((resource) => resource.table === table) },
+      isIndexed: () => false,
+      roleRights: new RoleRights([], runtime),
+      readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
+      inflight: new InflightResponses(),
+      filters: createCachingFilterParser(),
+      sealer: createSealer([secret], runtime.random),
+      runtime,
+    },
     basePath: "/api",
     driver: db.driver,
     writeBy: (driver) => driver,
-    filters: createCachingFilterParser(),
-    sealer: createSealer([secret], runtime.random),
     relations: resolveRelations(definitions, db.driver),
     guard,
     filledByRelation: new Set(),
     varying: new Set(),
-    isIndexed: () => false,
     conflicting: new Set(),
     final: new Set(),
     withoutEffects: new Set(),
-    roleRights: new RoleRights([], runtime),
-    served: { get: (table) => resources.find((resource) => resource.table === table) },
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");
     },
     hubOf: () => hub,
     searchIndexes: new SearchIndexes(null, null, runtime),
     tagKeys: createEtagKeys([secret]),
-    readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
-    inflight: new InflightResponses(),
     maxFields: null,
-    runtime,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
   const receiving = new ReceivingBodyLimiter(runtime.clock);

@@ -1,7 +1,7 @@
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 import type { Driver } from "../../../../db/driver.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../../../../db/engine/acting_roles.ts";
-import type { TableInfo } from "../../../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
 
 /** Reads what the login role and the roles that it acts as may do, in general and in each table. */
@@ -63,10 +63,6 @@ export async function readActingRoles(
     rights: rights.flatMap((row): readonly RoleOnTable[] => {
       const table = tables[Number(row.place)];
       if (table === undefined) return [];
-      const named = (cell: SqlValue) => {
-        const columns: readonly string[] = JSON.parse(textOrNull(cell) ?? "[]");
-        return new Set(table.columns.filter(({ dbName }) => columns.includes(dbName)));
-      };
       return [{
         table,
         role: String(row.role),
@@ -74,12 +70,17 @@ export async function readActingRoles(
         hasPolicies: row.hasPolicies === "t",
         isView: row.isView === "t",
         isExempt: row.isExempt === "t",
-        unreadable: named(row.unreadable),
-        notInsertable: named(row.notInsertable),
-        notUpdatable: named(row.notUpdatable),
+        unreadable: columnsNamed(row.unreadable, table),
+        notInsertable: columnsNamed(row.notInsertable, table),
+        notUpdatable: columnsNamed(row.notUpdatable, table),
       }];
     }),
   };
+}
+
+function columnsNamed(cell: SqlValue, { columns }: TableInfo): ReadonlySet<ColumnInfo> {
+  const names: readonly string[] = JSON.parse(textOrNull(cell) ?? "[]");
+  return new Set(columns.filter(({ dbName }) => names.includes(dbName)));
 }
 
 /** Returns SQL for the names of the columns on which a role lacks a right. */
