@@ -117,7 +117,7 @@ export type {
 export { createOutbox } from "../src/client/outbox/create_outbox.ts";
 export type { JobConflict, OnConflict } from "../src/client/outbox/conflict.ts";
 export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";
-export type { OutboxState } from "../src/client/outbox/job_book.ts";
+export type { OutboxState } from "../src/client/outbox/job_view.ts";
 export { memoryStorage } from "../src/client/outbox/memory_storage.ts";
 export type {
   Outbox,

@@ -6,7 +6,10 @@ const maxLinesOfFile = 330;
 const maxLinesOfFunction = 75;
 
 /** What may be longer, each with the reason. */
-const excused: Readonly<Record<string, string>> = {};
+const excused: Readonly<Record<string, string>> = {
+  "src/resource/define/resource_definition.ts: export function resource<":
+    "all of its lines but one are types, and each named part of them would be a public name",
+};
 
 Deno.test("files and functions of src fit on a screen or have a reason not to", () => {
   const long: string[] = [];
@@ -18,7 +21,9 @@ Deno.test("files and functions of src fit on a screen or have a reason not to", 
       if (length > maxLinesOfFunction) long.push(`${file}: ${head} has ${length} lines`);
     }
   }
-  assertEquals(long.filter((entry) => !Object.hasOwn(excused, entry.split(" has ")[0] ?? "")), []);
+  const names = long.map((entry) => entry.split(" has ")[0] ?? "");
+  assertEquals(long.filter((_, index) => !Object.hasOwn(excused, names[index] ?? "")), []);
+  assertEquals(Object.keys(excused).filter((name) => !names.includes(name)), [], "out of date");
 });
 
 Deno.test("the lines of a function are counted in every shape of its head", () => {

@@ -1,5 +1,5 @@
 import type { ServiceError } from "../request/service_error.ts";
-import { type Job, type JobRow, refusedJob, renewedJob, rowTag } from "./job.ts";
+import { type Job, type JobRow, newRequest, refusedJob, rowTag } from "./job.ts";
 import { jsonCopy } from "./new_job.ts";
 import { isRefusal, readResponseRow } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
@@ -48,10 +48,10 @@ export async function jobAfterRefusal(
   try {
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
-    return renewedJob(job, {
+    return {
+      ...{ ...job, ...newRequest(transport.environment), conflicts: conflicts + 1 },
       ...{ body: body && jsonCopy(mine), base: theirs, ifMatch: rowTag(theirs) },
-      conflicts: conflicts + 1,
-    }, transport.environment);
+    };
   } catch (cause) {
     return refusedJob(job, { ...error, message: `${cause}` });
   }

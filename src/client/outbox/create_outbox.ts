@@ -2,12 +2,11 @@ import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import type { Transport } from "../../api/transport.ts";
-import { ServiceError } from "../request/service_error.ts";
 import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
+import { discardedJob, type Job, type JobRow, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
-import { createJobView, type TabJobs } from "./job_view.ts";
+import type { TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
@@ -40,11 +39,10 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
   const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
-  const view = createJobView(known);
   const tokens: JobTokens = new Map();
   const ending = new AbortController();
   const { signal } = ending;
-  const book = createJobBook({ ...known, view, opening, channel, environment, signal });
+  const book = createJobBook({ ...known, opening, channel, environment, signal });
   let wake = () => {};
   function drain(): Promise<void> {
     void book.sync().then(() => {
@@ -56,7 +54,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     const job = newJob(wanted, resource[handle], known);
     if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
-    return { id: job.id, done: view.wait(job.id) };
+    return { id: job.id, done: book.wait(job.id) };
   }
   const stopWaking = environment.onWake(() => {
     wake();
@@ -87,9 +85,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     },
     async discard(id) {
       for (const job of [...jobs.values()]) {
-        if (job.id !== id && job.of !== id) continue;
-        const error = new ServiceError("discarded", "discarded");
-        await book.end(refusedJob(job, error, "discarded"));
+        if (job.id === id || job.of === id) await book.end(discardedJob(job));
       }
     },
     close() {

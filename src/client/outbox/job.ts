@@ -1,5 +1,9 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
-import type { RequiredCaptcha, ServiceErrorSlug } from "../request/service_error.ts";
+import {
+  type RequiredCaptcha,
+  ServiceError,
+  type ServiceErrorSlug,
+} from "../request/service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** A row, or some fields of a row. */
@@ -82,27 +86,32 @@ export interface JobStorage {
   remove(order: number): Promise<unknown>;
 }
 
-/** Returns a copy of the job that records why the job was refused or could not be stored. */
-export function refusedJob(job: Job, error: JobProblem, state: Job["state"] = "dead"): Job {
+/** Returns a copy of the job that records why the job was refused. */
+export function refusedJob(job: Job, error: JobProblem): Job {
   // `...error` does not copy the message of an Error.
-  return { ...job, state, problem: { ...error, message: error.message } };
+  return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of the job with changes and with a new idempotency key. */
-export function renewedJob(
+/** Returns a copy of the job that ends without a request: discarded, or impossible to store. */
+export function discardedJob(
   job: Job,
-  changes: Partial<Job>,
-  { randomId, now }: ClientEnvironment,
+  slug: ServiceErrorSlug = "discarded",
+  message: string = slug,
 ): Job {
+  return { ...refusedJob(job, new ServiceError(slug, message)), state: "discarded" };
+}
+
+/** Returns the members of a job whose request was not sent yet, with a new idempotency key. */
+export function newRequest(
+  { randomId, now }: ClientEnvironment,
+): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {
   return {
-    ...job,
     after: null,
     idempotencyKey: randomId(),
     createdAt: now(),
     attempts: 0,
     state: "waiting",
     problem: null,
-    ...changes,
   };
 }
 
@@ -126,13 +135,17 @@ export function revivedJob(
     // If `slug` is undefined, `test` uses the string "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
-  return renewedJob(
-    job,
-    isAnswered
-      ? { body, base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
-      : { body, idempotencyKey, attempts },
-    environment,
-  );
+  return {
+    ...{ ...job, body, ...newRequest(environment) },
+    ...isAnswered
+      ? { base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
+      : { idempotencyKey, attempts },
+  };
+}
+
+/** Returns true if two states of a job have the same request and the same `state`. */
+export function isSameRequest(one: Job, other: Job): boolean {
+  return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
 
 /** Returns the row that a job writes to: its path, or the id of the job that creates it. */

@@ -1,21 +1,8 @@
-import { createStore, type Store } from "../live/store.ts";
-import { ServiceError } from "../request/service_error.ts";
-import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
-import type { JobView, TabJobs } from "./job_view.ts";
-import type { ClientEnvironment } from "../../api/client_environment.ts";
-
-/** The jobs of an outbox and their numbers. */
-export interface OutboxState {
-  /** The number of waiting writes. */
-  readonly waiting: number;
-  /** The number of refused writes. */
-  readonly dead: number;
-  /** The jobs, in the order in which the program added them. */
-  readonly jobs: readonly Job[];
-}
+import { discardedJob, isSameRequest, type Job, type JobRow, type JobStorage } from "./job.ts";
+import { createJobView, type JobView, type JobViewOptions } from "./job_view.ts";
 
 /** The jobs of an outbox. A change of a job is stored, and then shown in all tabs. */
-export interface JobBook extends Store<OutboxState> {
+export interface JobBook extends Pick<JobView, "get" | "subscribe" | "wait"> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
@@ -28,8 +15,7 @@ export interface JobBook extends Store<OutboxState> {
   sync(): Promise<void>;
 }
 
-export interface JobBookOptions extends TabJobs {
-  readonly view: JobView;
+export interface JobBookOptions extends JobViewOptions {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
   /**
@@ -37,78 +23,18 @@ export interface JobBookOptions extends TabJobs {
    * other tabs then read the storage. Null if there are no other tabs.
    */
   readonly channel: BroadcastChannel | null | undefined;
-  readonly environment: ClientEnvironment;
-  readonly signal: AbortSignal;
 }
 
 /** Creates a job book without jobs; {@link JobBook.sync} reads the stored jobs. */
-export function createJobBook(
-  { jobs, created, sent, view, opening, channel, environment, signal }: JobBookOptions,
-): JobBook {
-  const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** The last queued operation. Reads and writes of the storage run one after the other. */
-  let storing: Promise<unknown> = Promise.resolve();
-  let reading: Promise<void> | null = null;
-
-  function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
-    const result = storing.then(async () => work(await opening));
-    storing = result.catch(() => {});
-    return result;
-  }
-
-  /** Sends a message to the other tabs. Does nothing if the channel is closed and would throw. */
-  function announce(message: readonly [Job, JobRow | null] | null): void {
-    if (!signal.aborted) channel?.postMessage(message);
-  }
-
-  function show(job: Job, row: JobRow | null = null): void {
-    view.show(job, row);
-    set(stateOf(jobs));
-  }
-
-  function showStored(stored: readonly Job[]): void {
-    const ids = new Set(stored.map(({ id }) => id));
-    for (const job of jobs.values()) {
-      if (job.order === Infinity || ids.has(job.id)) continue;
-      jobs.set(job.id, { ...job, order: Infinity });
-      environment.after(1_000, () => {
-        // The job's end was not announced: the sending tab was closed, or this tab was asleep.
-        const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
-        if (isGone) show({ ...job, state: "sent" });
-      });
-    }
-    for (const job of stored) view.show(job, null);
-    set(stateOf(jobs));
-  }
-
-  function sync(): Promise<void> {
-    return reading ??= queue(async (storage) => {
-      reading = null;
-      if (!signal.aborted) showStored(await storage.all());
-      // A failed read is repeated at the next wake-up. `add` reports a failed write.
-    }).catch(() => {});
-  }
+export function createJobBook(options: JobBookOptions): JobBook {
+  const { jobs, created, sent } = options;
+  const view = createJobView(options);
+  const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    const { id, state, idempotencyKey } = job;
     // The job gets a new key only after its old request was refused or replaced.
     if (changes.idempotencyKey) await release(job);
-    return queue(async (storage) => {
-      const changed = await storage.update(
-        // The job may have been stored, and so have a position, since this call began.
-        jobs.get(id)?.order ?? job.order,
-        (stored) =>
-          stored.state === state && stored.idempotencyKey === idempotencyKey
-            ? { ...stored, ...changes }
-            : undefined,
-      );
-      if (changed === undefined) void sync();
-      else {
-        announce(null);
-        show(changed);
-      }
-      return changed;
-    });
+    return stored.change(job, changes);
   }
 
   /**
@@ -137,16 +63,47 @@ export function createJobBook(
     };
   }
 
-  async function end(job: Job, row: JobRow | null = null): Promise<void> {
-    if (job.state === "sent") view.learn(job, row);
-    // The following jobs are updated first: a crash before the removal only repeats this job.
-    await release(job);
-    await queue(async (storage) => {
-      await storage.remove(jobs.get(job.id)?.order ?? job.order);
-      announce([job, row]);
-      show(job, row);
-    });
+  return {
+    ...view,
+    ...stored,
+    change,
+    prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
+    async end(job, row = null) {
+      if (job.state === "sent") view.learn(job, row);
+      // The following jobs are updated first: a crash before the removal only repeats this job.
+      await release(job);
+      await stored.end(job, row);
+    },
+  };
+}
+
+/** Returns the functions that store jobs, show them, and report them to the other tabs. */
+function storedJobs({ show, showStored }: JobView, options: JobBookOptions) {
+  const { jobs, opening, channel, signal } = options;
+  /** The last queued operation. Reads and writes of the storage run one after the other. */
+  let storing: Promise<unknown> = Promise.resolve();
+  let reading: Promise<void> | null = null;
+
+  function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
+    const result = storing.then(async () => work(await opening));
+    storing = result.catch(() => {});
+    return result;
   }
+
+  /** Returns the position of a job, which may have been stored since the caller read the job. */
+  const orderOf = ({ id, order }: Job) => jobs.get(id)?.order ?? order;
+
+  /** Sends a message to the other tabs. Does nothing if the channel is closed and would throw. */
+  function announce(message: readonly [Job, JobRow | null] | null = null): void {
+    if (!signal.aborted) channel?.postMessage(message);
+  }
+
+  const sync = () =>
+    reading ??= queue(async (storage) => {
+      reading = null;
+      if (!signal.aborted) showStored(await storage.all());
+      // A failed read is repeated at the next wake-up. `add` reports a failed write.
+    }).catch(() => {});
 
   if (channel) {
     channel.onmessage = ({ data }) => {
@@ -157,20 +114,18 @@ export function createJobBook(
   }
 
   return {
-    ...store,
-    ...{ change, end, sync },
-    prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
-    add(job) {
+    sync,
+    add(job: Job): void {
       show(job);
       const { order: _order, ...added } = job;
       // The user may leave the page, so `add` does not wait for queued operations.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
-        announce(null);
+        announce();
         return place;
       }).then(
         (order): Job => ({ ...job, order }),
-        (cause) => refusedJob(job, new ServiceError("storage", `${cause}`), "discarded"),
+        (cause) => discardedJob(job, "storage", `${cause}`),
       );
       void queue(async () => {
         const stored = await adding;
@@ -178,11 +133,23 @@ export function createJobBook(
         if (jobs.get(job.id)?.order === Infinity) show(stored);
       });
     },
+    change: (job: Job, changes: Partial<Job>) =>
+      queue(async (storage) => {
+        const changed = await storage.update(
+          orderOf(job),
+          (stored) => isSameRequest(stored, job) ? { ...stored, ...changes } : undefined,
+        );
+        if (changed) {
+          announce();
+          show(changed);
+        } else void sync();
+        return changed;
+      }),
+    end: (job: Job, row: JobRow | null) =>
+      queue(async (storage) => {
+        await storage.remove(orderOf(job));
+        announce([job, row]);
+        show(job, row);
+      }),
   };
-}
-
-function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {
-  const list = [...jobs.values()].sort((one, other) => one.order - other.order);
-  const dead = list.filter(({ state }) => state === "dead").length;
-  return { waiting: list.length - dead, dead, jobs: list };
 }

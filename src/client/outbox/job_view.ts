@@ -1,6 +1,8 @@
+import type { ClientEnvironment } from "../../api/client_environment.ts";
+import { createStore, type Store } from "../live/store.ts";
 import type { Overlays } from "../overlays/overlays.ts";
 import { ServiceError } from "../request/service_error.ts";
-import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
+import { isSameRequest, type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
@@ -30,26 +32,39 @@ export interface TabJobs {
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
+export interface JobViewOptions extends TabJobs {
+  readonly environment: ClientEnvironment;
+  readonly signal: AbortSignal;
+}
+
+/** The jobs of an outbox and their numbers. */
+export interface OutboxState {
+  /** The number of waiting writes. */
+  readonly waiting: number;
+  /** The number of refused writes. */
+  readonly dead: number;
+  /** The jobs, in the order in which the program added them. */
+  readonly jobs: readonly Job[];
+}
+
 /** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
-export interface JobView {
+export interface JobView extends Store<OutboxState> {
   /** Shows the state of a job. `row` is the row of its response, if it has one. */
-  show(job: Job, row: JobRow | null): void;
+  show(job: Job, row?: JobRow | null): void;
+  /** Shows the stored jobs. Jobs that other tabs have removed from the storage end a second later. */
+  showStored(stored: readonly Job[]): void;
   /** Remembers the row's path and its new ETag after a sent job. */
   learn(job: Job, row: JobRow | null): void;
   /** Resolves when lists show the job's effect. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;
 }
 
-interface Waiter {
-  readonly resolve: (row: JobRow | null) => void;
-  readonly reject: (error: ServiceError) => void;
-}
-
-const relating = /^{"(connect|disconnect|set|create)"/;
-
 /** Creates a job view without jobs. */
-export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs): JobView {
-  const waiters = new Map<string, Waiter>();
+export function createJobView(
+  { jobs, created, sent, overlays, onDead, environment, signal }: JobViewOptions,
+): JobView {
+  const [store, set] = createStore(stateOf(jobs), () => () => {});
+  const waiters = new Map<string, Omit<PromiseWithResolvers<JobRow | null>, "promise">>();
 
   function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {
     const tag = rowTag(row);
@@ -57,39 +72,55 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
     if (tag !== null) sent.set(idempotencyKey, { path, before: ifMatch, tag });
   }
 
-  return {
-    learn,
-    show(job, row) {
-      const { id, resource, path, kind, body, state, problem } = job;
-      const before = jobs.get(id);
-      const waiter = waiters.get(id);
-      const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // The map's order is the order of effects. A request with a new key comes after all others.
-      if (!isKnown) jobs.delete(id);
-      if (state === "waiting" || state === "dead") jobs.set(id, job);
-      if (state === "waiting") {
-        if (isKnown) return;
-        const key = path === resource ? null : rowKey(path);
-        // Removes values that create or link related rows, because they are no values of the row.
-        const fields = Object.fromEntries(
-          Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
-        );
-        overlays.add({ ...job, kind: kind === "replace" ? "update" : kind, key, fields });
-      } else if (state === "sent") {
-        learn(job, row);
-        void overlays.acknowledge(id, row).then(() => {
-          sent.delete(job.idempotencyKey);
-          waiter?.resolve(row);
-        });
-      } else if (problem !== null) {
-        const error = new ServiceError(problem.slug, problem.message, problem);
-        overlays.reject(id);
-        waiter?.reject(error);
+  function apply(job: Job, row: JobRow | null): void {
+    const { id, state, problem } = job;
+    const before = jobs.get(id);
+    const waiter = waiters.get(id);
+    const isKnown = before && isSameRequest(before, job);
+    // The map's order is the order of effects. A request with a new key comes after all others.
+    if (!isKnown) jobs.delete(id);
+    if (state === "sent") {
+      learn(job, row);
+      void overlays.acknowledge(id, row).then(() => {
+        sent.delete(job.idempotencyKey);
+        waiter?.resolve(row);
+      });
+    } else if (problem) {
+      const error = new ServiceError(problem.slug, problem.message, problem);
+      overlays.reject(id);
+      waiter?.reject(error);
+      if (state === "dead") {
+        jobs.set(id, job);
         // If the program's `onDead` throws, the outbox must continue, so the call is asynchronous.
-        if (state === "dead" && before?.state === "waiting") {
-          queueMicrotask(() => onDead?.(job, error));
-        }
+        if (before?.state === "waiting") queueMicrotask(() => onDead?.(job, error));
       }
+    } else {
+      jobs.set(id, job);
+      if (!isKnown) overlays.add(overlayOf(job));
+    }
+  }
+
+  function show(job: Job, row: JobRow | null = null): void {
+    apply(job, row);
+    set(stateOf(jobs));
+  }
+
+  return {
+    ...store,
+    ...{ learn, show },
+    showStored(stored) {
+      const ids = new Set(stored.map(({ id }) => id));
+      for (const job of jobs.values()) {
+        if (job.order === Infinity || ids.has(job.id)) continue;
+        jobs.set(job.id, { ...job, order: Infinity });
+        environment.after(1_000, () => {
+          // The job's end was not announced: the sending tab was closed, or this tab was asleep.
+          const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
+          if (isGone) show({ ...job, state: "sent" });
+        });
+      }
+      for (const job of stored) apply(job, null);
+      set(stateOf(jobs));
     },
     wait(id) {
       const done = new Promise<JobRow | null>((resolve, reject) =>
@@ -101,4 +132,25 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: TabJobs
       return done;
     },
   };
+}
+
+function overlayOf(job: Job): Parameters<JobOverlays["add"]>[0] {
+  const { kind, resource, path, body } = job;
+  return {
+    ...job,
+    kind: kind === "replace" ? "update" : kind,
+    key: path === resource ? null : rowKey(path),
+    // Removes values that create or link related rows, because they are no values of the row.
+    fields: Object.fromEntries(
+      Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
+    ),
+  };
+}
+
+const relating = /^{"(connect|disconnect|set|create)"/;
+
+function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {
+  const list = [...jobs.values()].sort((one, other) => one.order - other.order);
+  const dead = list.filter(({ state }) => state === "dead").length;
+  return { waiting: list.length - dead, dead, jobs: list };
 }

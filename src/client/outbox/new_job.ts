@@ -1,7 +1,7 @@
 import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
-import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
+import { type Job, type JobRow, laneOf, newRequest, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 export interface NewWrite {
@@ -27,23 +27,10 @@ export function newJob(
     : created.get(creation)?.path ?? resource;
   const row = base ?? seenRow({ resource, path }, overlays);
   const job: Job = {
-    ...{
-      id,
-      kind,
-      resource,
-      path,
-      order: Infinity,
-      conflicts: 0,
-      attempts: 0,
-      state: "waiting",
-      problem: null,
-    },
+    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, ...newRequest(environment) },
     of: path === resource ? creation : null,
-    idempotencyKey: environment.randomId(),
-    createdAt: environment.now(),
     ...jsonCopy({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),
-    after: null,
   };
   const lane = laneOf(job, created);
   const before = [...jobs.values()].findLast((other) =>

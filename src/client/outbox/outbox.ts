@@ -5,7 +5,7 @@ import type { ApiResource } from "../../api/api.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { OnConflict } from "./conflict.ts";
 import type { Job, JobRow, JobStorage } from "./job.ts";
-import type { OutboxState } from "./job_book.ts";
+import type { OutboxState } from "./job_view.ts";
 
 /** The options of an outbox. */
 export interface OutboxOptions {

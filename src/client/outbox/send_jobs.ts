@@ -1,6 +1,6 @@
 import { ServiceError } from "../request/service_error.ts";
 import { type ConflictOptions, jobAfterRefusal } from "./conflict.ts";
-import { type Job, laneOf, refusedJob } from "./job.ts";
+import { discardedJob, type Job, laneOf } from "./job.ts";
 import type { JobBook } from "./job_book.ts";
 import type { TabJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
@@ -98,9 +98,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
   const { book, signal } = options;
   // Removes a discarded write, so that the page's next user cannot see it.
-  if (error.slug === "discarded") {
-    return await book.end(refusedJob(job, error, error.slug));
-  }
+  if (error.slug === "discarded") return await book.end(discardedJob(job));
   const changed = await jobAfterRefusal(job, error, options);
   if (!signal.aborted) await book.change(job, changed);
 }

@@ -131,7 +131,7 @@ function functionOf(list: List): FieldFunction<Row> | null {
 }
 
 /** A type guard, because `Array.isArray` does not narrow to read-only lists. */
-function isList<T>(given: readonly T[] | object): given is readonly T[] {
+export function isList<T>(given: readonly T[] | object): given is readonly T[] {
   return Array.isArray(given);
 }
 

@@ -33,7 +33,7 @@ interface Filled {
 }
 
 /** Requires a value for every required column. Otherwise every POST would fail. */
-export function requireCreatable(
+export function requireFillable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,
   { writable, generated, byRelation, softDelete }: Filled,

@@ -1,4 +1,3 @@
-import type { OperationProtection } from "../../guard/operation_protection.ts";
 import {
   costOptionDescription,
   powGateOptionDescription,
@@ -43,16 +42,6 @@ export function resolveProcedures(
 
 /** A name that needs no percent-encoding in a path, and is no dot segment such as `.` and `..`. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
-
-export function resolveProcedureProtections(
-  procedures: ReadonlyMap<string, Procedure>,
-  protect: (procedure: Procedure, name: string) => OperationProtection | null,
-): ReadonlyMap<string, OperationProtection> {
-  return new Map([...procedures].flatMap(([name, procedure]) => {
-    const protection = protect(procedure, name);
-    return protection === null ? [] : [[name, protection]];
-  }));
-}
 
 function isSchema(given: unknown): boolean {
   // The schemas of arktype are functions.

@@ -23,11 +23,11 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { EtagKeys } from "../http/etag.ts";
 import { type ColumnRightsOf, widestFields } from "./caller_fields.ts";
 import { resolveFieldLists } from "./resolve_field_lists.ts";
-import { requireCreatable, resolveGenerated } from "./resolve_generated.ts";
+import { requireFillable, resolveGenerated } from "./resolve_generated.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";
-import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
+import { resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSearch } from "./resolve_search.ts";
 import { resolveSoftDelete } from "../model/soft_delete.ts";
 
@@ -88,7 +88,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
   const possible = possibleCapabilities(options.capabilities, table);
   const byRelation = context.filledByRelation;
   const filled = { writable, generated, byRelation, softDelete };
-  requireCreatable({ ...options, capabilities: possible }, table, filled);
+  requireFillable({ ...options, capabilities: possible }, table, filled);
   const subscribable = isSubscribable(options, table);
   if (subscribable) requireReadableKey(table, lists.widest);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.label)}`;
@@ -110,8 +110,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
       resolve: createScopeResolver({ table, operators, filters, relationsOf }, runtime.observe),
     },
     variesByCaller: shared.identityOf !== null || context.varying.has(definition),
-    allowsPreview: false,
-    escapesFormulas: false,
+    ...{ allowsPreview: false, escapesFormulas: false },
     ...{ generated, timestamps: timestampsOf(table), computed, search, softDelete, undeleted },
     capabilities: {
       ...possible,
@@ -160,10 +159,11 @@ function resolveProtections(
   return {
     procedures,
     protections: guard.protect(options, { subject, url, embedsRows: options.nestedWrites }),
-    procedureProtections: resolveProcedureProtections(procedures, (procedure, name) => {
+    procedureProtections: new Map([...procedures].flatMap(([name, procedure]) => {
       const target = { url, subject: `${subject}: procedures.${name}` };
-      return guard.protectProcedure(procedure, options, target);
-    }),
+      const protection = guard.protectProcedure(procedure, options, target);
+      return protection === null ? [] : [[name, protection]];
+    })),
   };
 }
 

@@ -7,6 +7,7 @@ import type { SearchField } from "../../search/search_index.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
 import type { CheckedDefinition } from "./read_definition.ts";
+import { isList } from "./resolve_field_lists.ts";
 
 export interface SearchedResource {
   readonly table: TableInfo;
@@ -81,10 +82,6 @@ function resolveFields(
     const weight = weights.get(column);
     return weight === undefined ? [] : [{ column, weight }];
   });
-}
-
-function isList<T>(given: readonly T[] | object): given is readonly T[] {
-  return Array.isArray(given);
 }
 
 function requireSearchable(
