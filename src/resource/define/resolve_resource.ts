@@ -31,7 +31,6 @@ import { resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSearch } from "./resolve_search.ts";
 import { resolveSoftDelete } from "../model/soft_delete.ts";
 
-/** The dependencies of {@link resolveResource}. */
 export interface ResourceContext {
   readonly shared: SharedParts;
   readonly basePath: string;
