@@ -74,7 +74,7 @@ for (const pipelines of [true, false]) {
   for (
     const [name, faults] of Object.entries<Readonly<Record<string, Fault>>>({
       "BEGIN fails": { BEGIN: "rejects" },
-      "the identity is not taken": { "SELECT set_config": "rejects" },
+      "the identity is not taken": { "SELECT WHERE set_config": "rejects" },
       "COMMIT fails": { COMMIT: "rejects" },
       "COMMIT rolls back": { COMMIT: "rolls back" },
     })

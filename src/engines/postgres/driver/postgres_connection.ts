@@ -1,4 +1,5 @@
 import type { ResultColumn } from "../../../db/driver.ts";
+import type { BoundStatement } from "./prepared_statements.ts";
 
 /** A session of the Postgres driver, with any library. It has at most one open connection. */
 export interface PostgresSession {
@@ -40,6 +41,16 @@ export interface PostgresConnection {
     keep: (row: readonly (string | null)[]) => boolean,
     isPipelined?: boolean,
   ): ScheduledRead;
+  /**
+   * Runs two prepared statements in one message, as one transaction. The first statement returns no
+   * row, and the second one is read-only and returns the result. If one fails, no other effect
+   * remains. Returns null if a statement was not yet prepared. Absent if nothing is prepared.
+   */
+  readAfter?(
+    first: BoundStatement,
+    statement: BoundStatement,
+    keep: (row: readonly (string | null)[]) => boolean,
+  ): ScheduledRead | null;
   /** Closes the connection, even within a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }

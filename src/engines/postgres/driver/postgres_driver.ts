@@ -68,8 +68,6 @@ class PostgresDriver implements Driver {
   readonly #options: PostgresDriverOptions;
   readonly #pool: Pool<PostgresSession>;
   readonly #parts: ActingDriverParts;
-  /** Null if connections do not run several statements without waiting. */
-  readonly #sharedReads: SharedReads | null;
   #closing: Promise<void> | null = null;
 
   constructor(options: PostgresDriverOptions) {
@@ -96,9 +94,8 @@ class PostgresDriver implements Driver {
       turns: limiter(options.maxReads),
       shared: hasSessions ? shared(slowMs) : null,
       sharedTurns: limiter(maxRunningReads),
-      acting: { keyed: shared(1), listed: hasSessions ? shared(slowMs) : null },
+      keyed: shared(1),
     };
-    this.#sharedReads = shared(1);
     this.loneWrites = !pipelines ? this : new SharedWrites({
       ...parts,
       alone: (statement: Statement) => this.#query(statement),
@@ -110,7 +107,7 @@ class PostgresDriver implements Driver {
   }
 
   async query(statement: Statement): Promise<QueryResult> {
-    const shared = statement.isSingle === true ? this.#sharedReads : null;
+    const shared = statement.isSingle === true ? this.#parts.keyed : null;
     if (shared === null) return await this.#query(statement);
     this.#parts.guard.check();
     const result = shared.isQuick(statement) ? await shared.read(statement) : null;

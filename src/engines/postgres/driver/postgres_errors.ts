@@ -77,10 +77,12 @@ const postgresClasses: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if a prepared statement returns other columns than before, because its table was
- * altered. The error has the general code for unsupported features.
+ * altered, or if it does not exist any more. The error of the former has the general code for
+ * unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
-  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+  return error instanceof Error && "routine" in error &&
+    (error.routine === "RevalidateCachedQuery" || error.routine === "FetchPreparedStatement");
 }
 
 /**

@@ -8,7 +8,7 @@ import { isStalePlan } from "./postgres_errors.ts";
 import { createPacedSocketFactory } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
 import { textValues } from "./text_values.ts";
-import { neverRepeat } from "./never_repeat.ts";
+import { type BoundStatement, neverRepeat, PreparedStatements } from "./prepared_statements.ts";
 import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
@@ -52,12 +52,6 @@ export interface PostgresJsConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** The maximum number of prepared statements, because the library never removes one. */
-const maxPreparedStatements = 500;
-
-/** The maximum length of prepared statements, in characters. Filters of clients may be long. */
-const maxPreparedLength = 500_000;
-
 /** The time for connecting in addition to the library's own limit, in milliseconds. */
 const graceMs = 1_000;
 
@@ -73,8 +67,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
   readonly #pooled: boolean;
-  readonly #prepared = new Set<string>();
-  #preparedLength = 0;
+  readonly #prepared = new PreparedStatements();
   #announces: boolean;
   /** The functions that reject the statements that were sent but not completed. */
   readonly #sent = new Set<(error: Error) => void>();
@@ -94,9 +87,9 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered after this connection was opened, so its plans may be stale. */
+  /** True if a table was altered after this connection was opened, or if it prepares no more. */
   get stale(): boolean {
-    return this.#alterations !== this.#options.alterations.count;
+    return this.#prepared.isFull || this.#alterations !== this.#options.alterations.count;
   }
 
   run(
@@ -104,9 +97,7 @@ export class PostgresJsConnection implements PostgresConnection {
     values: readonly (string | null)[],
     isPipelined = false,
   ): Promise<PostgresResult> {
-    if (this.#lost) return Promise.reject(new DatabaseError("unavailable", connectionLoss()));
-    const prepare = this.#prepares(text);
-    return this.#send(text, values, { prepare, isPipelined }).result;
+    return this.read(text, values, keepAll, isPipelined).result;
   }
 
   read(
@@ -116,10 +107,22 @@ export class PostgresJsConnection implements PostgresConnection {
     isPipelined = false,
   ): ScheduledRead {
     if (!this.#lost) {
-      return this.#send(text, values, { prepare: this.#prepares(text), isPipelined }, keep);
+      const prepare = !this.#pooled && this.#prepared.admits(text);
+      return this.#send(text, values, { prepare, isPipelined }, keep);
     }
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
+  }
+
+  readAfter(
+    first: BoundStatement,
+    statement: BoundStatement,
+    keep: (row: readonly (string | null)[]) => boolean,
+  ): ScheduledRead | null {
+    const message = this.#lost ? null : this.#prepared.message([first, statement]);
+    return message === null
+      ? null
+      : this.#send(message, [], { prepare: false, simple: true }, keep);
   }
 
   drop(): void {
@@ -235,15 +238,17 @@ export class PostgresJsConnection implements PostgresConnection {
   #send(
     text: string,
     values: readonly (string | null)[],
-    { prepare, isPipelined = false }: {
+    { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
+      /** True if the text is a message of several statements. The result is the one of the last. */
+      readonly simple?: boolean;
     },
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): ScheduledRead {
     // `simple: false` is missing in the declarations. Without it, the library sends a statement
     // without values by the simple protocol, which would run several statements in one string.
-    const options = { prepare, simple: false };
+    const options = { prepare, simple };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) neverRepeat(query);
     // Makes each row an array. A separate call, because the type that `values()` returns has no
@@ -257,8 +262,12 @@ export class PostgresJsConnection implements PostgresConnection {
     const result = new Promise<PostgresResult>((resolve, reject) => {
       this.#sent.add(reject);
       sent.then(
-        ({ command, count, columns }) => {
+        (all) => {
           this.#sent.delete(reject);
+          if (prepare) this.#prepared.confirm(text, query);
+          // The result of several statements is an array of results, unlike its declaration.
+          const [last = all] = simple ? (all as unknown as typeof all[]).slice(-1) : [];
+          const { command, count, columns } = last;
           resolve({ rows, command, count, columns });
         },
         (error) => {
@@ -281,16 +290,6 @@ export class PostgresJsConnection implements PostgresConnection {
     const outcome = result.then(() => null, (error) => error);
     const isTold = !this.#pooled && !this.#client.options.ssl;
     if (!await cancelQuery(query, outcome, this.#options.clock) || !isTold) this.drop();
-  }
-
-  #prepares(text: string): boolean {
-    if (this.#pooled) return false;
-    if (this.#prepared.has(text)) return true;
-    const length = this.#preparedLength + text.length;
-    if (this.#prepared.size >= maxPreparedStatements || length > maxPreparedLength) return false;
-    this.#preparedLength = length;
-    this.#prepared.add(text);
-    return true;
   }
 
   #lose(loss: Error): void {

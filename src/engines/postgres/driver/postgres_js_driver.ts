@@ -101,7 +101,7 @@ function session(
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      // A new connection replaces a connection whose prepared statements are stale.
+      // A new connection replaces one whose prepared statements are stale or too many.
       if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {

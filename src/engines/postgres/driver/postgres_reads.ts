@@ -1,13 +1,13 @@
 import type { Deadline } from "../../../runtime/deadline.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_error.ts";
-import type { Connection, QueryResult, ReadLimits } from "../../../db/driver.ts";
+import type { Connection, DatabaseIdentity, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import type { ReadLimiter } from "../../../db/read_limiter.ts";
 import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
-import type { ReadIdentity, SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
+import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
 /** The objects that the reads of all requests in a Postgres driver share. */
@@ -20,7 +20,7 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   /** Runs quick reads of several requests on one connection, or null if connections do not. */
   readonly shared: SharedReads | null;
   /** In whose name quick reads run. */
-  readonly identity?: ReadIdentity;
+  readonly identity?: DatabaseIdentity;
   /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
 }

@@ -8,7 +8,7 @@ import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
-import { runAs } from "./transactions/acting_connection.ts";
+import { identityStatement } from "./transactions/acting_connection.ts";
 
 export interface SharedReadsDependencies {
   readonly pool: Pool<PostgresSession>;
@@ -22,15 +22,10 @@ export interface SharedReadsDependencies {
 /** Returns false if a row has to be left out, and all previous rows of its read with it. */
 export type KeepRow = (row: readonly (string | null)[]) => boolean;
 
-/** An identity, and a string that no other identity has. */
-export interface ReadIdentity extends DatabaseIdentity {
-  readonly key: string;
-}
-
 interface WaitingRead {
   readonly statement: Statement;
   readonly keep: KeepRow;
-  readonly identity: ReadIdentity | null;
+  readonly identity: DatabaseIdentity | null;
   readonly resolve: (result: QueryResult | null) => void;
   readonly reject: (error: unknown) => void;
   /** The read on the connection, or null before it was sent. */
@@ -46,8 +41,8 @@ interface WaitingRead {
 /** The maximum number of connections that run shared reads at the same time. */
 const maxConnections = 2;
 
-/** The maximum number of reads, and of statements, that are sent together. */
-const [maxReads, maxStatements] = [32, 96];
+/** The maximum number of reads that are sent together. */
+const maxReads = 32;
 
 export const maxRunningReads: number = maxConnections * maxReads;
 
@@ -63,8 +58,8 @@ export const slowMs = 1_000;
 /**
  * Runs reads that are known to be quick. Concurrent reads share a connection and are sent without
  * waiting for each response, which needs fewer messages and fewer switches between processes. Each
- * read has its own result or error. Either all reads of one `SharedReads` have an identity, or none.
- * The reads of one identity share a transaction, and are repeated alone if any part of it fails.
+ * read has its own result or error. A read with an identity is one message that takes the identity
+ * and runs the read. If the read fails, it runs again alone, which returns the right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -98,7 +93,7 @@ export class SharedReads {
   read(
     statement: Statement,
     keep: KeepRow = keepAll,
-    identity: ReadIdentity | null = null,
+    identity: DatabaseIdentity | null = null,
   ): Promise<QueryResult | null> {
     return new Promise((resolve, reject) => {
       const state = { sent: null, canceled: null, isDone: false, isGivenUp: false };
@@ -134,19 +129,14 @@ export class SharedReads {
     end();
   }
 
-  /** Removes the next reads from the queue. The reads of one identity follow each other. */
+  /** Removes the next reads from the queue. */
   #take(): readonly WaitingRead[] {
-    let [count, ms, statements] = [0, 0, 0];
-    const keys = new Set<string>();
+    let [count, ms] = [0, 0];
     for (; count < Math.min(this.#waiting.length, maxReads); count++) {
-      const { statement, identity } = this.#waiting[count]!;
-      ms += this.#expectedMs(statement);
-      statements += identity === null || keys.has(identity.key) ? 1 : 4;
-      if ((ms > maxExpectedMs || statements > maxStatements) && count > 0) break;
-      if (identity !== null) keys.add(identity.key);
+      ms += this.#expectedMs(this.#waiting[count]!.statement);
+      if (ms > maxExpectedMs && count > 0) break;
     }
-    const reads = this.#waiting.splice(0, count);
-    return keys.size < 2 ? reads : [...Map.groupBy(reads, keyOf).values()].flat();
+    return this.#waiting.splice(0, count);
   }
 
   /**
@@ -158,15 +148,14 @@ export class SharedReads {
     const giveUp = () => {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
-      const [running] = left;
+      const running = left.find(({ sent }) => sent !== null);
       // A cancel request may close the connection, so the read gets the same time once more.
       if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
-      else if (running !== undefined && running.sent !== null) {
-        this.measured(running.statement, slowMs);
+      else if (running !== undefined) this.measured(running.statement, slowMs);
+      for (const read of left) {
+        read.isGivenUp = true;
+        read.resolve(null);
       }
-      for (const read of left) read.isGivenUp = true;
-      // Also reads that were answered, but whose transaction has not ended.
-      for (const read of reads) read.resolve(null);
       stop = clock.after(maxWaitMs, giveUp);
     };
     let stop = clock.after(maxWaitMs, giveUp);
@@ -185,12 +174,12 @@ export class SharedReads {
         // No connection was free until now, and some reads may have been given up.
         const open = reads.filter(({ isGivenUp }) => !isGivenUp);
         const beganAt = clock.elapsedMs();
-        if (open.some(({ identity }) => identity !== null)) await this.#runActing(connection, open);
-        else await Promise.all(open.map((read) => this.#run(connection, read)));
+        await Promise.all(open.map((read) => this.#run(connection, read)));
         await Promise.all(open.map(({ canceled }) => canceled));
-        const [first] = open;
-        if (first === undefined || open.some(({ isGivenUp }) => isGivenUp)) return;
-        this.measured(first.statement, (clock.elapsedMs() - beganAt) / open.length);
+        const sent = open.filter((read) => read.sent !== null);
+        const [first] = sent;
+        if (first === undefined || sent.some(({ isGivenUp }) => isGivenUp)) return;
+        this.measured(first.statement, (clock.elapsedMs() - beganAt) / sent.length);
       } finally {
         pool.release(session);
       }
@@ -202,45 +191,29 @@ export class SharedReads {
   }
 
   async #run(connection: PostgresConnection, read: WaitingRead): Promise<void> {
-    const { statement } = read;
+    const { statement, identity } = read;
     try {
-      read.resolve(toQueryResult(await send(connection, read), statement));
+      read.sent = send(connection, read);
+      const result = await read.sent?.result.finally(() => read.isDone = true) ?? null;
+      read.resolve(result === null ? null : toQueryResult(result, statement));
     } catch (error) {
-      if (connection.lost || isStalePlan(error)) read.resolve(null);
+      if (identity !== null || connection.lost || isStalePlan(error)) read.resolve(null);
       else read.reject(translate(error, statement, "read", this.#parts.raisedMessages));
     }
   }
-
-  /** Sends a transaction for each identity, without waiting. Resolves when all have ended. */
-  async #runActing(connection: PostgresConnection, reads: readonly WaitingRead[]): Promise<void> {
-    let before: Promise<unknown> = Promise.resolve();
-    await Promise.all([...Map.groupBy(reads, keyOf).values()].map((group) => {
-      const all = () => Promise.all(group.map((read) => send(connection, read)));
-      const own = runAs(connection, group[0]!.identity!, true, all);
-      // After a COMMIT that failed, the next reads could belong to the same transaction. Therefore
-      // nothing is returned unless all previous transactions have succeeded as well.
-      const sound = before = Promise.all([own, before]);
-      return sound.then(([results]) => {
-        for (const [n, read] of group.entries()) {
-          read.resolve(toQueryResult(results[n]!, read.statement));
-        }
-      }, async () => {
-        for (const read of group) read.resolve(null);
-        await Promise.allSettled([own]);
-      });
-    }));
-  }
 }
 
-/** Sends a read without waiting for the responses to the previous statements. */
-function send(connection: PostgresConnection, read: WaitingRead): ScheduledRead["result"] {
-  const { statement: { text, values }, keep } = read;
-  read.sent = connection.read(text, values.map(toPostgresText), keep, true);
-  return read.sent.result.finally(() => read.isDone = true);
-}
-
-function keyOf({ identity }: WaitingRead): string {
-  return identity?.key ?? "";
+/**
+ * Sends a read without waiting for the responses to the previous statements. Returns null for a
+ * read with an identity whose statement is not prepared. When it runs alone, it is prepared.
+ */
+function send(
+  connection: PostgresConnection,
+  { statement: { text, values }, keep, identity }: WaitingRead,
+): ScheduledRead | null {
+  const read = { text, values: values.map(toPostgresText) };
+  if (identity === null) return connection.read(text, read.values, keep, true);
+  return connection.readAfter?.(identityStatement(identity), read, keep) ?? null;
 }
 
 function keepAll(): boolean {

@@ -17,16 +17,16 @@ import type { PostgresConnection, PostgresSession } from "../postgres_connection
 import { toPostgresError } from "../postgres_errors.ts";
 import { type PostgresReadDependencies, PostgresReads } from "../postgres_reads.ts";
 import { runStatement, translate } from "../run_statement.ts";
-import type { ReadIdentity, SharedReads } from "../shared_reads.ts";
-import { ActingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
+import type { SharedReads } from "../shared_reads.ts";
+import { actingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
 import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
 
 /** The objects that a driver shares with the drivers that act in the name of identities. */
 export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
   /** True if a connection sends several statements before the responses. */
   readonly pipelines: boolean;
-  /** Run quick reads in the name of identities: reads by key, and the reads of requests. */
-  readonly acting: { readonly keyed: SharedReads | null; readonly listed: SharedReads | null };
+  /** Runs quick reads by key, or null if connections do not run several statements together. */
+  readonly keyed: SharedReads | null;
 }
 
 /**
@@ -44,7 +44,7 @@ export class ActingDriver implements Driver {
   readonly created: WeakSet<TableInfo> | undefined;
   readonly loneWrites: Connection = this;
   readonly #parts: ActingDriverParts;
-  readonly #identity: ReadIdentity;
+  readonly #identity: DatabaseIdentity;
   readonly #login: Driver;
   /** The role of the service. `none` is the login role. */
   readonly #systemRole: string;
@@ -60,8 +60,7 @@ export class ActingDriver implements Driver {
     this.signals = base.signals;
     this.created = base.created;
     this.#parts = parts;
-    const { role, settings } = identity;
-    this.#identity = { ...identity, key: JSON.stringify([role, Object.entries(settings)]) };
+    this.#identity = identity;
   }
 
   as(identity: DatabaseIdentity): Driver {
@@ -74,19 +73,17 @@ export class ActingDriver implements Driver {
     this.#parts.guard.check();
     const isRead = statement.isSingle === true && statement.text.startsWith("SELECT");
     if (!isRead) return await twice(() => this.#write(statement));
-    const { acting: { keyed } } = this.#parts;
-    const shared = keyed?.isQuick(statement)
-      ? await keyed.read(statement, undefined, this.#identity)
-      : null;
-    return shared ?? await readTwice(() => this.#read(statement));
+    const { keyed } = this.#parts;
+    const read = this.#ofRole(statement);
+    const shared = keyed?.isQuick(read) ? await keyed.read(read, undefined, this.#identity) : null;
+    return shared ?? await readTwice(() => this.#read(read));
   }
 
   reads(limits: ReadLimits): Connection {
     const connect = async (session: PostgresSession, limit: Deadline) =>
       this.#acting(await this.#parts.connect(session, limit));
-    const shared = { shared: this.#parts.acting.listed, identity: this.#identity };
-    const reads = new PostgresReads({ ...this.#parts, connect, ...shared }, limits);
-    return { query: (statement) => readTwice(() => reads.query(statement)) };
+    const reads = new PostgresReads({ ...this.#parts, connect, identity: this.#identity }, limits);
+    return { query: (statement) => readTwice(() => reads.query(this.#ofRole(statement))) };
   }
 
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
@@ -124,14 +121,14 @@ export class ActingDriver implements Driver {
   }
 
   async #read(statement: Statement): Promise<QueryResult> {
-    const { pool, raisedMessages, clock, acting } = this.#parts;
+    const { pool, raisedMessages, clock, keyed } = this.#parts;
     const limit = this.#parts.limit();
     const session = await pool.acquire(statement.text);
     try {
       const connection = await this.#parts.connect(session, limit);
       const beganAt = clock.elapsedMs();
       const result = await runStatement(this.#acting(connection), statement);
-      acting.keyed?.measured(statement, clock.elapsedMs() - beganAt);
+      keyed?.measured(statement, clock.elapsedMs() - beganAt);
       return result;
     } catch (error) {
       throw translate(error, statement, "read", raisedMessages);
@@ -216,8 +213,13 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  #acting(connection: PostgresConnection): ActingConnection {
-    return new ActingConnection(connection, this.#identity, this.#parts.pipelines);
+  /** Postgres plans a prepared statement again after each change of the role. */
+  #ofRole(statement: Statement): Statement {
+    return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
+  }
+
+  #acting(connection: PostgresConnection): PostgresConnection {
+    return actingConnection(connection, this.#identity, this.#parts.pipelines);
   }
 }
 
