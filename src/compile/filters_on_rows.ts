@@ -15,8 +15,7 @@ export interface FiltersOnRows {
 
 /**
  * Compiles the statement that evaluates filters on rows of a table. For each key whose row exists,
- * its result has the columns and a boolean for each filter. Related rows are from the same
- * snapshot.
+ * it returns the columns and a boolean for each filter. Related rows are from the same snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,

@@ -21,12 +21,12 @@ import {
   notEqualOperator,
 } from "./operators/value_operators.ts";
 
-/** Builds the filter that matches every row, as an explicit "no restriction". */
+/** Builds the filter that every row matches, as an explicit "no restriction". */
 export function all(): Filter<never> {
   return allRows;
 }
 
-/** Builds the filter that matches no row. */
+/** Builds the filter that no row matches. */
 export function none(): Filter<never> {
   return noRows;
 }
@@ -36,17 +36,9 @@ export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
 /**
  * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a
- * value that the column could not hold match nothing, here and in all comparisons below; {@link
- * isNull} tests for NULL. The builders throw for a whole number beyond 2^53, unless the column
- * contains reals. Pass a string or a bigint instead.
- *
- * @example
- * ```ts
- * import { and, eq, isNull, rsql, table, text } from "@svc/resource-api";
- *
- * const notes = table("notes", { id: text().primaryKey(), ownerId: text(), deletedAt: text() });
- * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
- * ```
+ * value that the column cannot store match nothing, here and in all comparisons below; {@link
+ * isNull} tests for NULL. The builders throw for a whole number beyond 2^53, because JavaScript
+ * rounds it, except for columns of reals. Pass a string or a bigint instead.
  */
 export function eq<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
@@ -55,7 +47,7 @@ export function eq<T, Of = AnyTable>(
   return build(equalOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column has another value. NULL does not match. */
+/** Builds a filter from code: the rows whose column has another value. A NULL does not match. */
 export function ne<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -97,7 +89,7 @@ export function lte<T, Of = AnyTable>(
 
 /**
  * Builds a filter from code: the rows whose column has one of the values. An empty list matches
- * nothing. A list that contains undefined, null, NaN or an unsuitable value also matches nothing.
+ * nothing, and so does a list with undefined, null, NaN or a value that the column cannot store.
  */
 export function inList<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
@@ -107,8 +99,8 @@ export function inList<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose list contains the value. The column contains lists,
- * such as arrays of Postgres, or JSON documents. Only documents that are lists can match.
+ * Builds a filter from code: the rows whose list contains the value. The column contains lists
+ * (such as arrays of Postgres) or JSON documents, of which only lists can match.
  *
  * @example
  * ```ts

@@ -12,10 +12,10 @@ import {
 } from "./operators/value_operators.ts";
 
 /**
- * Returns the canonical string of a filter. Two filters over one table have the same string only if
- * they are equivalent, so their subscribers can share work. The order of terms and of a list's
- * values, repetitions, aliases and parentheses have no effect. Equivalent filters may still have
- * different strings.
+ * Returns the canonical string of a filter. If two filters over a table have the same string, they
+ * are equivalent, so their subscribers can share work. Equivalent filters usually have the same
+ * string: the order and repetition of terms and list values, aliases and parentheses do not affect
+ * it.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
@@ -38,9 +38,9 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Returns the key of a group. The strings of its terms are delimited, so the key is unique. */
+/** Returns the string of a group. Delimiters between its terms make the string unambiguous. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
-  // A manually built group may contain a group of the same kind, or have only one term.
+  // A group that code has built as an object can contain a group of its kind, or a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
   if (flat.kind !== kind) return canonicalFilterText(flat);
   const keys = sortedOnce(flat.terms.map(canonicalFilterText));
@@ -53,7 +53,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // Only lists of the built-in operators are sets. For a custom operator, the order may matter.
+  // The order of a list matters only for custom operators. For others, the list is a set.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =
@@ -65,7 +65,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
   ]);
 }
 
-/** Returns the string of an operand, or null for an operand that is a value of the column. */
+/** Returns the string of an operand that is not a value of the column, or null for one that is. */
 function operand(value: unknown, { takes }: Operator): string | null {
   if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);

@@ -11,7 +11,7 @@ import type { RelationQuantifier } from "./syntax/filter_syntax.ts";
  * Filters are combined as trees, never as strings.
  *
  * `Of` is the name of the filtered table. The builders set it, so TypeScript rejects the filter for
- * another table. Without `Of`, TypeScript accepts the filter for any table.
+ * another table. Without `Of`, TypeScript accepts it for any table.
  */
 export type Filter<Of = AnyTable> =
   & (
@@ -23,57 +23,53 @@ export type Filter<Of = AnyTable> =
     | Related
     | Not
   )
-  // Exists only for the type checker of TypeScript.
+  // Only for TypeScript, which checks the table. The property never exists.
   & { readonly tableName?: Of };
 
 /**
- * A node of a filter that compares a column. `values` has as many items as the operator takes. For
- * a column, the items are in-process values. For a value in a document, they are operands.
+ * A filter node that compares a column. `values` has as many items as the operator takes. They are
+ * in-process values of the column, or operands for a value in a document.
  */
 export interface Comparison {
-  /** Distinguishes this node from other filters. */
+  /** Distinguishes a comparison from other filter nodes. */
   readonly kind: "compare";
-  /** The compared column. */
   readonly column: ColumnInfo;
   /**
-   * The path of names to the compared value within a JSON document. Absent if the whole value of a
-   * column is compared. Only the database evaluates a path.
+   * The names that lead from the column to the compared value in its JSON document. Absent if the
+   * column's whole value is compared. Only the database evaluates a comparison with a path.
    */
   readonly path?: JsonPath;
-  /** The operator. */
   readonly operator: Operator;
-  /** The operands. */
   readonly values: readonly unknown[];
 }
 
 /**
- * A node of a filter that follows a relation. A row matches if at least one related row matches.
- * Only the database evaluates such a node.
+ * A filter node that follows a relation. A row matches if at least one related row matches. Only
+ * the database evaluates such a node.
  */
 export interface Related {
-  /** Distinguishes this node from other filters. */
+  /** Distinguishes a relation from other filter nodes. */
   readonly kind: "related";
   /** The relation to the related rows. */
   readonly relation: Relation;
-  /** The filter over the relation's target. */
+  /** The filter that the related row must match. */
   readonly filter: Filter;
   /** The filter over the link table of `manyToMany`, or `all` for other relations. */
   readonly links: Filter;
   /**
-   * True if the matching related rows are found once for all rows, instead of once for each row.
-   * This is better if one related row belongs to many rows.
+   * True if the matching related rows are found once for all rows, instead of for each row. This is
+   * faster if many rows have the same related row.
    */
   readonly once?: boolean;
 }
 
 /**
- * A node of a filter that inverts its term. It matches every row that does not match the term. If
- * the term is unknown for a row because of NULL, the row does not match the term.
+ * A filter node that inverts its term. It matches every row that does not match the term, including
+ * rows for which the term is unknown because of NULL.
  */
 export interface Not {
-  /** Distinguishes this node from other filters. */
+  /** Distinguishes a negation from other filter nodes. */
   readonly kind: "not";
-  /** The inverted filter. */
   readonly term: Filter;
 }
 
@@ -83,13 +79,13 @@ export const allRows: Filter<never> = Object.freeze({ kind: "all" });
 export const noRows: Filter<never> = Object.freeze({ kind: "none" });
 
 /**
- * The filter of a comparison with a missing value. No row passes it, and no row passes a negation of
- * a filter that contains it. So a missing user id never grants access. The functions of this file
- * distinguish this object from {@link noRows}.
+ * The filter that replaces a comparison with a missing value (undefined or null). No row passes it,
+ * nor a negation of a filter that contains it. So a missing user id never grants access. The
+ * functions of this file distinguish this object from {@link noRows}.
  */
 export const missingRows: Filter<never> = Object.freeze({ kind: "none" });
 
-/** Returns a comparison whose values already have the types that the operator takes. */
+/** Creates a comparison. Its values must already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,
@@ -116,7 +112,7 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
 
 /**
  * Returns a filter for the rows that do not match a filter, including rows for which it is unknown
- * because of NULL. The negation of a comparison with a missing value matches no row.
+ * because of NULL. A negated comparison with a missing value also matches no row.
  */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   if (hasMissing(filter)) return missingRows;
@@ -133,8 +129,9 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
 }
 
 /**
- * Returns the filter of a quantifier over the rows that a path of relations reaches. `none` is
- * always the complement of `some`. A reached row for which the filter is unknown fails `every`.
+ * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that a path of
+ * relations reaches. `none` is the complement of `some`. A row with an unknown result fails
+ * `every`.
  */
 export function quantified(
   quantifier: RelationQuantifier,
@@ -160,7 +157,7 @@ export function someRelated(path: readonly Relation[], filter: Filter): Filter {
   );
 }
 
-/** Returns a filter without marks of missing values. A complete scope is not negated later. */
+/** Replaces {@link missingRows} by {@link noRows}. A complete scope is not negated later. */
 export function withoutMissing(filter: Filter): Filter {
   if (!hasMissing(filter)) return filter;
   switch (filter.kind) {
@@ -177,7 +174,7 @@ export function withoutMissing(filter: Filter): Filter {
   }
 }
 
-/** Returns true for a filter. A value from JSON is never a filter, and so never a condition. */
+/** Returns true for a filter. A parsed JSON value never is one, so users cannot insert filters. */
 export function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows || value === missingRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
@@ -191,7 +188,7 @@ export function isFilter(value: unknown): value is Filter {
     typeof value.operator.toSql === "function";
 }
 
-/** Returns the direct terms of a filter that examine the same row as the filter. */
+/** Returns the terms of a filter that test the same row: of AND, OR or NOT, not of a relation. */
 export function directTerms(filter: Filter): readonly Filter[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms;
   return filter.kind === "not" ? [filter.term] : [];
@@ -219,7 +216,7 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Usually one term remains, because many resources have neither a scope nor soft delete.
+  // Often one term remains, because many resources have neither a scope nor soft delete.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {
@@ -230,12 +227,12 @@ function combine(
   return { kind, terms };
 }
 
-/** A missing value is kept among the terms, because a negation must find it. */
+/** A missing value stays among the terms, because a later negation must find it. */
 function isNeutral(filter: Filter, neutral: "all" | "none"): boolean {
   return filter.kind === neutral && filter !== missingRows;
 }
 
-/** Returns the result of a group with a term that decides it, if no other term is missing. */
+/** Returns the result of AND or OR if `term` decides it, unless a value is missing in a term. */
 function absorbed(term: Filter, terms: readonly Filter[]): Filter {
   if (!terms.some(hasMissing)) return term;
   return term.kind === "none" ? missingRows : { kind: "or", terms };

@@ -1,31 +1,31 @@
 import { RuleFault } from "./rule_fault.ts";
 
 /**
- * Marks the place of a value in a filter that code builds as a string. The mark is a Unicode
- * noncharacter, which is reserved for internal use, so no exchanged string contains it.
+ * Marks the place of a value in a filter that code builds as a string. It is a Unicode
+ * noncharacter, for internal use only, so it does not occur in exchanged strings.
  */
 export const placeholder = "\ufdd0";
 
-/** Marks the results of `rsql`. JSON has no symbols, so a value of a user is no template. */
+/** Marks the results of `rsql`. JSON cannot contain a symbol, so users cannot send a template. */
 export const templateMark: unique symbol = Symbol("template");
 
 /**
- * A filter that code builds as a string, with separate values. The string is resolved for the table
- * that the filter is used with.
+ * A filter that code has built as a string, with separate values. It is resolved for the table of
+ * the resource or relation that uses it.
  */
 export interface FilterText {
-  /** Distinguishes a filter text from a resolved filter. */
+  /** Distinguishes a template from a resolved filter. */
   readonly kind: "text";
-  /** The string. Each value is replaced by its index between two {@link placeholder} characters. */
+  /** The string, in which each value is its index between two {@link placeholder} characters. */
   readonly text: string;
-  /** The values of the placeholders, by index. */
+  /** The values, by their index in the string. */
   readonly values: readonly unknown[];
 }
 
 /**
- * Builds a rule from a template of a filter. Interpolated values are never parsed as syntax. An
- * array becomes the list of `=in=`. Undefined and null match nothing. `=isnull=true` tests for
- * NULL. A template may contain another rule in the place of a term.
+ * Builds a rule from a template in filter syntax. Interpolated values are never parsed as syntax.
+ * An array becomes the list of `=in=`. Undefined and null match nothing. `=isnull=true` tests for
+ * NULL. Another rule can be interpolated in place of a term.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 import { type Comparison, directTerms, type Filter } from "./filter.ts";
 
 /**
- * Returns the approximate number of steps of a filter for each character of the compared strings. A
- * comparison that does not search a string counts 0.
+ * Returns about how many steps a filter takes for each character of the compared strings. A
+ * comparison that does not search in a string counts 0.
  */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
@@ -15,16 +15,16 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** Returns the approximate number of steps of a comparison for each character of the string. */
+/** Returns about how many steps a comparison takes for each character of the string. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Limits the work of filters in memory, one comparison of a string at a time. */
+/** Limits the work of filters in memory. It is asked before each comparison with a string. */
 export interface WorkAllowance {
-  /** Returns true if this number of steps is allowed now. If so, the steps are counted. */
+  /** Returns true if so many steps are allowed now, and counts them. */
   take(steps: number): boolean;
 }
 
-/** The allowance without a limit for the work of filters in memory. */
+/** The allowance that does not limit the work of filters in memory. */
 export const unlimitedWork: WorkAllowance = Object.freeze({ take: () => true });

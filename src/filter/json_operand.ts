@@ -5,23 +5,23 @@ import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";
 
 /**
- * The operand for a value within a JSON document. It has the type of the literal in the filter,
- * because a document declares no types.
+ * An operand that is compared with a value in a JSON document. Its type is that of the literal in
+ * the filter, because documents declare no types.
  */
 export type JsonOperand = string | boolean | JsonNumberOperand;
 
-/** A number as an operand for a value within a JSON document. */
+/** A number as the operand of a comparison with a value in a JSON document. */
 export interface JsonNumberOperand {
-  /** A plain decimal without trailing zeros. */
+  /** The number in decimal notation, without an exponent or trailing zeros. */
   readonly number: string;
 }
 
-/** The types of operands for values within JSON documents. */
+/** The types of operands for values in JSON documents. */
 export type JsonOperandType = "text" | "number" | "boolean";
 
 /**
- * Parses a literal by its form: a JSON number, `true` or `false`, and any other string as a string.
- * A quoted literal is always a string. Throws `InvalidValue` for more than 1,000 digits.
+ * Parses a literal by its form: a JSON number, `true` or `false`, or else a string. A quoted
+ * literal is always a string. Throws `InvalidValue` for a number of more than 1,000 digits.
  */
 export function parseJsonOperand({ text, quoted }: Literal): JsonOperand {
   if (quoted) return text;
@@ -29,7 +29,7 @@ export function parseJsonOperand({ text, quoted }: Literal): JsonOperand {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? numberOperand(text) : text;
 }
 
-/** Returns a value from code as an operand. Throws `InvalidValue` if no document can have it. */
+/** Converts a value from code to an operand. Throws `InvalidValue` if JSON cannot contain it. */
 export function toJsonOperand(value: unknown): JsonOperand {
   switch (typeof value) {
     case "boolean":

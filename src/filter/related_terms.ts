@@ -1,7 +1,7 @@
 import type { TableInfo } from "../schema/table_info.ts";
 import { directTerms, type Filter, type Related } from "./filter.ts";
 
-/** Returns the outermost terms of a filter that follow a relation. */
+/** Returns the terms of a filter that follow a relation, without the terms inside of these. */
 export function relatedTerms(filter: Filter): readonly Related[] {
   return filter.kind === "related" ? [filter] : directTerms(filter).flatMap(relatedTerms);
 }

@@ -2,8 +2,8 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, directTerms, type Filter, not, or } from "./filter.ts";
 
 /**
- * Returns a filter whose relations do not reach some rows of a table. A filter without relations to
- * the table is returned unchanged.
+ * Returns a filter in which relations do not reach the rows of a table that match `unreached`. A
+ * filter without relations to the table stays the same.
  */
 export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Filter): Filter {
   const within = (term: Filter) => relatedToOthers(term, table, unreached);
@@ -29,7 +29,7 @@ export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Fil
   }
 }
 
-/** Returns true if a filter compares a column, also of related rows, or a relation uses it. */
+/** Returns true if a filter compares a column, even of related rows, or a relation uses it. */
 export function usesColumn(filter: Filter, column: ColumnInfo): boolean {
   if (filter.kind === "compare") return filter.column === column;
   if (filter.kind !== "related") return directTerms(filter).some((one) => usesColumn(one, column));

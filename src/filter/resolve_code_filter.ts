@@ -6,10 +6,10 @@ import type { Rule } from "./rule.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 
 /**
- * Resolves a filter that code has built for a user, who may filter by the same fields as in a
- * string filter. Returns null for an empty template. Throws the same 400 as for a string filter for
- * a field that the user may not filter by, and a plain Error for a column of another table and for
- * a value that is not a filter.
+ * Resolves a filter that code has built for a user. The user must have the right to filter by its
+ * fields, as in a filter string. Returns null for an empty template. Throws the same 400 as for a
+ * filter string if the user lacks the right, and a plain Error for a column of another table and
+ * for a value that is not a filter.
  */
 export function resolveCodeFilter(
   given: Rule,

@@ -14,18 +14,18 @@ import { fitsDocumentPaths, pathOperandFault } from "./operators/path_comparison
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The field that a comparison of a filter compares: a column, or a value within its documents. */
+/** The field that a comparison tests: a column, or a value in its JSON documents. */
 export interface ComparedField {
   readonly column: ColumnInfo;
-  /** The names that lead to a value within a document, or null for the whole value. */
+  /** The names that lead to the value in a document, or null for the column's whole value. */
   readonly path: JsonPath | null;
-  /** True if the client uses the safe form of numbers, in which keys may be strings. */
+  /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
 }
 
 /**
- * Resolves one comparison of a filter, whose field and operator are known. The values get the type
- * of the column. For a value within a document, their form determines the type. Throws a {@link
+ * Resolves one comparison, whose field and operator are known. Values are parsed as the type of the
+ * column. For a value in a document, the form of the literal determines the type. Throws a {@link
  * Problem} `filter-parse-error` at the first invalid value.
  */
 export function resolveComparison(
@@ -34,7 +34,7 @@ export function resolveComparison(
   operator: Operator,
 ): Filter {
   const { column, path } = field;
-  // `==null` fits every kind, because it tests for NULL.
+  // `==null` is valid for every kind, because it tests for NULL.
   if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
     const test = nullTest(column, operator.nullMeans);
     return path === null ? test : { ...test, path };
@@ -56,7 +56,7 @@ function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: 
   if (fault !== null && last !== undefined) throw invalid(last, column, fault);
 }
 
-/** Returns the error for an operator that does not fit the kind of a column. */
+/** Returns the error for an operator that columns of this kind do not support. */
 export function operatorMismatch(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,
@@ -68,7 +68,7 @@ export function operatorMismatch(
   );
 }
 
-/** Requires as many values as the operator takes. */
+/** Requires that there are as many values as the operator takes. */
 export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
@@ -83,7 +83,7 @@ export function requireValueCount(
   );
 }
 
-/** Returns true if a literal is the bare word `null`. */
+/** Returns true if a literal is the word `null` without quotes. */
 export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }
@@ -116,7 +116,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
       if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
       throw invalid(literal, column, "must be true or false");
     case "count":
-      // No string has more than 0x7fffffff characters, so a larger number has the same result.
+      // A string has at most 0x7fffffff characters, so every larger number has the same result.
       if (!literal.quoted && /^\d+$/.test(literal.text)) {
         return Math.min(Number(literal.text), 0x7fffffff);
       }

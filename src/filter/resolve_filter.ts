@@ -13,23 +13,23 @@ import { excerptOf, filterError, filterTooLarge } from "./syntax/filter_error.ts
 import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "./syntax/filter_syntax.ts";
 import { quotePath } from "./syntax/quoted_name.ts";
 
-/** The context in which a filter is resolved: the names and symbols that its text may use. */
+/** The table, the operators and the rights with which a filter is resolved. */
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /** Returns true if a filter may use a column. Other columns count as unknown. */
+  /** Returns true if the filter is allowed to use a column. Other columns count as unknown. */
   mayFilter(column: ColumnInfo): boolean;
-  /** True if the client uses the safe form of numbers, in which keys may be strings. */
+  /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
-  /** The columns that a message may suggest if they are filterable. Absent without such columns. */
+  /** The readable columns, of which a message can suggest the filterable ones. Absent if none. */
   readonly readable?: readonly ColumnInfo[];
-  /** Returns the relation with a name, or null. Absent if filters may not follow relations. */
+  /** Returns the relation with a name, or null. Absent if the filter must not follow relations. */
   follow?(name: string): FilterableRelation | null;
-  /** The names of the relations that filters may follow, for suggestions. */
+  /** The names of the relations that the filter can follow, for suggestions in messages. */
   relationNames?(): readonly string[];
 }
 
-/** A relation that a filter may follow, and the context for names of the related table. */
+/** A relation that a filter can follow, and the context of filters on its related rows. */
 export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;
@@ -37,7 +37,7 @@ export interface FilterableRelation {
 
 /**
  * Resolves a parsed filter: names become columns, and values get the type of their column. Throws a
- * {@link Problem} `filter-parse-error` at the first unresolvable name, operator or value.
+ * {@link Problem} `filter-parse-error` at the first invalid name, operator or value.
  */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
   let patterns = 0;
@@ -58,19 +58,19 @@ function tooManyPatterns(position: number): Problem {
   return filterTooLarge(position, `${limit} other than % at their ends`);
 }
 
-/** Resolves one comparison of a filter, whose field and operator are known. */
+/** Resolves a comparison whose field and operator are known. */
 export type ResolveComparison = (
   syntax: ComparisonSyntax,
   field: ComparedField,
   operator: Operator,
 ) => Filter;
 
-/** Resolves the rule that a template contains in the place of a term, by its index. */
+/** Resolves the rule at an index of a template's values, which is interpolated as a term. */
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
 /**
- * Resolves a parsed filter like {@link resolveFilter}, with a custom resolution of comparisons, and
- * of the rules of a template. Without `insert`, a rule in the place of a term is an error.
+ * Resolves a parsed filter like {@link resolveFilter}. `toFilter` resolves the comparisons, and
+ * `insert` the rules that a template interpolates as terms, which are an error without `insert`.
  */
 export function resolveFilterWith(
   syntax: FilterSyntax,
@@ -107,7 +107,7 @@ export function resolveFilterWith(
   }
 }
 
-/** Follows the relations of a quantifier. Throws a 400 at the first unknown or forbidden name. */
+/** Resolves the relations of a quantifier. Throws a 400 at the first unknown or forbidden name. */
 function followPath(
   path: readonly string[],
   context: FilterContext,
@@ -150,7 +150,7 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path that leads to no field, or to a forbidden field. */
+/** Returns the 400 for a path that leads to no field, or to one that the user cannot filter by. */
 export function unknownField(
   path: readonly string[],
   position: number,
@@ -201,7 +201,7 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
 
 /**
  * Resolves `project.owner.name` to the relations `project` and `owner`, and the column `name`.
- * Names after a json column lead into its documents, because no relation has a column's name.
+ * Names after a JSON column lead into its documents. No relation has the same name as a column.
  */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];

@@ -13,7 +13,7 @@ import type { ResolveComparison } from "./resolve_filter.ts";
 import type { ComparisonSyntax } from "./syntax/filter_syntax.ts";
 import { templateValueIndex } from "./template_syntax.ts";
 
-/** Resolves the comparisons of a template, in which `values` replace the placeholders. */
+/** Creates the function that resolves comparisons of a template. `values` replace placeholders. */
 export function createPlaceholderResolver(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
     syntax.values.some((literal) => templateValueIndex(literal) !== null)

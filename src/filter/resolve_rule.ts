@@ -7,12 +7,12 @@ import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { FilterSyntax } from "./syntax/filter_syntax.ts";
 import { parseTemplate } from "./template_syntax.ts";
 
-/** Observes the syntax tree of each template of a rule, with the context of its names. */
+/** Called with the syntax tree of each template in a rule, its context and its string. */
 export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
 
 /**
- * Resolves a rule that code has built, to a filter of the table of the context. A blank template
- * matches no row. The function does not check filters of the builders, which may use any column.
+ * Resolves a rule that code has built to a filter on the table of the context. A blank template
+ * matches no row. Filters of the builders are not checked, because they can use any column.
  */
 export function resolveRule(
   rule: Rule,
@@ -23,7 +23,7 @@ export function resolveRule(
   const resolve = (inner: Rule, there: FilterContext) =>
     resolveRule(inner, there, filters, onTemplate);
   if (isResolved(rule)) return rule;
-  // The cast is safe: only `draft` creates drafts.
+  // The cast is safe: only the function `draft` creates drafts.
   if (rule.kind === "draft") return (rule as ResolvableDraft).toFilter(context, resolve);
   return resolveTemplate(rule, context, filters, { resolve, onTemplate }) ?? missingRows;
 }
@@ -43,7 +43,7 @@ export function resolveTemplate(
   if (syntax === null) return null;
   onTemplate?.(syntax, context, template.text);
   return resolveFilterWith(syntax, context, createPlaceholderResolver(values), (index, there) => {
-    // The cast is safe: `parseTemplate` requires that a value in the place of a term is a rule.
+    // The cast is safe: `parseTemplate` has checked that values in place of terms are rules.
     return resolve(values[index] as Rule, there);
   });
 }

@@ -13,20 +13,20 @@ import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The context in which a scope is resolved. A scope may use every column. */
+/** The context in which a scope is resolved. A scope can use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
-  /** Returns the relations that start at a table. */
+  /** Returns the relations of a table's rows. */
   relationsOf(table: TableInfo): Relations;
 }
 
-/** Resolves the result of a scope, such as `auth.read`, to a filter. */
+/** Resolves the result of a scope function, such as `auth.read`, to a filter. */
 export type ScopeResolver = (scope: Rule | string, name: string) => Filter;
 
 /**
- * Creates the function that resolves the scopes of one table to filters. The function reports only
- * the first scope that returns plain text, and each template once that compares two related rows
- * where the author probably means one.
+ * Creates the function that resolves the scopes of one table to filters. It reports the first scope
+ * that returns a plain string. It also reports once each template whose two conditions on related
+ * rows can match two different rows, where the author probably means one row.
  */
 export function createScopeResolver(context: ScopeContext, observe: Observer): ScopeResolver {
   let isObserved = false;
@@ -49,13 +49,13 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
   };
 }
 
-/** The maximum number of templates of a table that are examined, because the set is kept. */
+/** The maximum number of templates that are examined for a table, because all are kept in a set. */
 const maxExamined = 200;
 
 /**
  * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
- * plain Error, because the mistake is in the configuration, for a string that does not parse, for
- * columns of another table and for a value that is not a filter.
+ * plain Error for a mistake of the deployer: a string that does not parse, a column of another
+ * table, or a value that is not a filter.
  */
 export function resolveScopeFilter(
   scope: Rule | string,
@@ -64,7 +64,7 @@ export function resolveScopeFilter(
 ): Filter {
   const { table, filters } = context;
   try {
-    // Most scopes are filters, which need no names of relations.
+    // Most scopes are resolved filters, which need no context.
     if (typeof scope !== "string" && scope?.kind !== "text" && scope?.kind !== "draft") {
       requireFilter(scope, table);
       return withoutMissing(scope);
@@ -104,16 +104,16 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 }
 
 /**
- * Resolves a comparison of a plain string. A template writes `undefined` or `null` for a missing
- * value of the user. Such a comparison matches nothing, as in code.
+ * Resolves a comparison of a scope that is a plain string. JavaScript writes a missing value of the
+ * user into it as `undefined` or `null`. Such a comparison matches nothing, as in code.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
-  // Quotes are ignored here, because the template may have added the quotes.
+  // The word counts even in quotes, because the scope's function can have written the quotes.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }
 
-/** Requires a filter, because the program's function may return values that its type forbids. */
+/** Requires a filter, because a program without type checks can return any value. */
 function requireFilter(filter: Filter, table: TableInfo): void {
   switch (filter?.kind) {
     case "all":

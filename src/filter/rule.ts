@@ -10,31 +10,31 @@ import { notFilter } from "./rule_fault.ts";
  */
 export type Rule<Of = AnyTable> = Filter<Of> | FilterText | Draft<Of>;
 
-/** A rule that depends on the relations of the service. It is resolved where the rule is used. */
+/** A rule that depends on the service's relations. The service resolves it where it is used. */
 export interface Draft<Of = AnyTable> {
   /** Distinguishes a draft from a filter. */
   readonly kind: "draft";
-  /** Exists only for the type checker of TypeScript. */
+  /** Only for TypeScript, which checks the table. The property never exists. */
   readonly tableName?: Of;
 }
 
-/** A draft with its function. All drafts are created by this package, and have the function. */
+/** A draft with the function that resolves it. This package creates all drafts in this form. */
 export interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
   /** Returns the filter. `resolve` resolves another rule in a context. */
   readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
 }
 
-/** Returns the draft with a function. */
+/** Returns a draft that this function resolves. */
 export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
   return { kind: "draft", toFilter };
 }
 
-/** Resolves a rule to a filter of the table of a context. */
+/** Resolves a rule to a filter on the table of a context. */
 export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
 
 /**
- * Returns the rule for the rows that pass every one of the rules. If one of them is `none()`, no row
- * passes. Without rules, every row passes.
+ * Returns the rule for the rows that match all of the rules. If one of them is `none()`, no row
+ * matches. Without rules, every row matches.
  *
  * @example The builders of filters, in the scopes of a resource
  * ```ts
@@ -63,25 +63,25 @@ export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
  * ```
  */
 export function andRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
-/** Returns the rule for the rows that pass every one of the rules, of any form. */
+/** Returns the rule for the rows that match all of the rules, of any form. */
 export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
 export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
   return combined(rules, and);
 }
 
 /**
- * Returns the rule for the rows that pass any of the rules. If one of them is `all()`, every row
- * passes. Without rules, no row passes.
+ * Returns the rule for the rows that match at least one of the rules. If one of them is `all()`,
+ * every row matches. Without rules, no row matches.
  */
 export function orRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
-/** Returns the rule for the rows that pass any of the rules, of any form. */
+/** Returns the rule for the rows that match at least one of the rules, of any form. */
 export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;
 export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> {
   return combined(rules, or);
 }
 
 /**
- * Returns the rule for the rows that do not pass a rule, including rows for which it is unknown
+ * Returns the rule for the rows that do not match a rule, including rows for which it is unknown
  * because of NULL. A rule that compares with a missing value, such as `eq(column, undefined)`,
  * matches no row, and neither does its negation.
  *
@@ -94,18 +94,18 @@ export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> 
  * ```
  */
 export function notRule<Of = AnyTable>(rule: Filter<Of>): Filter<Of>;
-/** Returns the rule for the rows that do not pass a rule of any form. */
+/** Returns the rule for the rows that do not match a rule of any form. */
 export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of>;
 export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
   return combined([rule], (...[filter]) => not(filter!));
 }
 
-/** Returns true for a filter, false for a rule that still has to be resolved. */
+/** Returns true for a filter, and false for a rule that must still be resolved to a filter. */
 export function isResolved<Of>(rule: Rule<Of>): rule is Filter<Of> {
   return rule?.kind !== "draft" && rule?.kind !== "text";
 }
 
-/** Returns true for a rule. A value from JSON is never a rule, so users cannot insert one. */
+/** Returns true for a rule. A parsed JSON value never is one, so users cannot insert rules. */
 export function isRule(value: unknown): value is Rule {
   if (isFilter(value)) return true;
   if (typeof value !== "object" || value === null) return false;
@@ -116,7 +116,7 @@ function combined<Of>(
   rules: readonly Rule<Of>[],
   combine: (...filters: readonly Filter[]) => Filter,
 ): Rule<Of> {
-  // Programs without type checks may pass a value that is no rule.
+  // Programs without type checks can pass a value that is not a rule.
   const wrong = rules.findIndex((rule) => rule?.kind === undefined);
   if (wrong >= 0) throw notFilter(rules[wrong], `rule ${wrong + 1} of a combination is`);
   // The cast is safe: a combination of filters of one table is a filter of this table.

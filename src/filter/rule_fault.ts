@@ -1,9 +1,9 @@
 import { showValue } from "../problem/show_value.ts";
 
-/** A mistake in a rule of the program, such as a relation or a column of another table. */
+/** The deployer's mistake in a rule, such as a relation or a column of another table. */
 export class RuleFault extends Error {}
 
-/** Returns the fault of a value that is not a filter. `origin` names what had or returned it. */
+/** Returns the fault for a value that is not a filter. `origin` says where the value is from. */
 export function notFilter(value: unknown, origin = "it answered"): RuleFault {
   const hint = typeof value === "function" ? "call it with the user" : "use a rule such as all()";
   return new RuleFault(`${origin} ${showValue(value)}, not a filter: ${hint}`);

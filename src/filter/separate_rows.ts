@@ -2,9 +2,9 @@ import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
 /**
- * Describes the first two comparisons of a filter that test different columns along one relation to
- * many rows, such as `members.userId==7;members.role==admin`. Each of them may match a row of its
- * own. Returns null without such comparisons. Two tests of one column are usually intended.
+ * Describes the first two comparisons that test different columns along one relation to many rows,
+ * such as `members.userId==7;members.role==admin`. Two different members can satisfy them, which is
+ * often a mistake. Returns null if there are none. Two tests of one column are usually intended.
  */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {
@@ -33,7 +33,7 @@ export function separateRows(syntax: FilterSyntax, context: FilterContext): stri
 }
 
 interface ComparedPath {
-  /** The path of relations, of which at least one leads to many rows. */
+  /** The path of relations. At least one of them leads to many rows. */
   readonly prefix: string;
   readonly column: string;
   readonly operator: string;

@@ -11,16 +11,16 @@ import {
   termsOfSyntax,
 } from "./syntax/filter_syntax.ts";
 
-/** Matches the marker of a value in a filter's string, even if an excerpt truncates the marker. */
+/** Matches the marker of a value in a template's string, even if an excerpt cuts the marker off. */
 const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
 const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
- * complete value or a complete term of the syntax tree. A rule must be a term, and any other value
- * must be a value. For a marker in another place, such as a quoted name of a
- * path, the function throws a plain Error, because the filter would be a different one. The message
- * of a parse error shows `${…}` for each value.
+ * complete value or a complete term. A rule must be a term, and any other value must be a value.
+ * For a marker in another place, such as in a quoted name, the function throws a plain Error,
+ * because the user's value would change the filter. A parse error's message shows `${…}` for each
+ * value.
  */
 export function parseTemplate(
   { text, values }: FilterText,
@@ -35,7 +35,7 @@ export function parseTemplate(
   const bare = inserted.find(({ index }) => !isRule(values[index]));
   if (bare !== undefined) throw misplaced(bare.index, "a value", "a filter");
   const places = new Set([...literals.filter(isValue), ...inserted].map(({ at }) => at));
-  // A template has one marker for each value, so every marker was a complete value.
+  // If there are as many complete markers as values, each value is complete.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;
@@ -50,7 +50,7 @@ export function parseTemplate(
   return syntax;
 }
 
-/** Returns the index of the value that a literal of a parsed template represents, or null. */
+/** Returns the index of the template's value that a parsed literal represents, or null. */
 export function templateValueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }

@@ -4,12 +4,12 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 import type { OrderKey } from "./plan.ts";
 
-/** Returns the position after the first `rows` rows of an order. */
+/** Returns the position after the first `rows` rows of an order, without rows to compare. */
 export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Rows that were read at a counted position: first the compared rows before it, then new rows. */
+/** Rows read for a counted position: first the rows before it, to compare, and then new rows. */
 export interface CountedRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -17,8 +17,8 @@ export interface CountedRows {
 }
 
 /**
- * Returns the position after some of the rows that were read at the position `from`. Throws a 400
- * if the rows before `from` have changed since then.
+ * Returns the position `given` rows after the position `from`. Throws a 400 if the rows before
+ * `from` have changed since that position was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,
@@ -41,5 +41,5 @@ export function countedPositionAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** Number of rows that are compared. So many rows do not match by chance in a changing order. */
+/** The maximum number of compared rows. If an order changes, so many do not match by chance. */
 const maxCompared = 100;

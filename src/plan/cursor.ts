@@ -7,7 +7,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position in a list that a cursor contains. The next page begins after this position. */
+/** The position that a cursor contains. The next page of the list begins after it. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & OffsetPosition)
@@ -15,42 +15,42 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values may differ between two statements. No value identifies a
- * page's end there, so the position counts the rows before it and contains a hash of the last rows.
+ * A position in an order whose values can differ between two statements. No value then identifies
+ * the end of a page, so the position counts the rows before it, and contains a hash of the last
+ * ones.
  */
 export interface CountedPosition {
   readonly rows: number;
-  /** Number of rows before the position that the next page reads again and compares. */
+  /** The number of rows before the position that the next page reads again and compares. */
   readonly compared: number;
   /** The hash of the compared rows' values. */
   readonly hash: string;
 }
 
-/** The key of a page's last row, whose values are too large for the cursor and are read again. */
+/** The key of a page's last row, for a row whose sort key values are too large for the cursor. */
 export interface RowPosition {
   readonly kind: "row";
   readonly key: readonly SqlValue[];
-  /** The hash of the row's position. A changed position has a different hash. */
+  /** The hash of the row's values in the order. If they change, the hash differs. */
   readonly hash: string;
 }
 
 export interface CursorList {
-  /** The URL of the resource. */
   readonly resource: string;
   readonly order: readonly OrderKey[];
   readonly sealer: Sealer;
 }
 
-/** Maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
+/** The maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
-/** Maximum size of a cursor, in bytes. Services without proxies still receive URLs of this size. */
+/** The maximum size of a cursor, in bytes. Services without a proxy receive URLs of this size. */
 const maxCursorBytes = 12_000;
 
 /**
  * Returns an encrypted cursor for the last row of a page. It contains the stored values of the
- * order's keys, or the primary key of the row if these values are long. The cursor is valid only
- * for this resource and order. Throws a 422 for a row whose primary key is also too long.
+ * order's keys, or the row's primary key if these values are long. The cursor is valid only for
+ * this resource and order. Throws a 422 for a row whose primary key is also too long.
  */
 export function sealCursor(position: readonly SqlValue[], list: CursorList): string {
   const text = positionText(position);
@@ -67,13 +67,13 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   return list.sealer.seal(sealed, cursorContext(list));
 }
 
-/** Returns a cursor for a position in an order in which several rows may have equal values. */
+/** Returns a cursor for a position in an order in which several rows can have equal values. */
 export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Returns a cursor for a position in an order whose values may differ between statements. */
+/** Returns a cursor for a position in an order whose values can differ between statements. */
 export function sealCountedCursor(
   { rows, compared, hash }: CountedPosition,
   list: CursorList,
@@ -81,11 +81,11 @@ export function sealCountedCursor(
   return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
 
-/** Returns how many of a position's first values fit into a cursor. */
+/** Returns how many values from the start of a position fit into a cursor. */
 export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // A value that exceeds the limit is not converted to JSON.
+    // A value that certainly exceeds the limit is not converted to JSON.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
@@ -96,7 +96,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 
 /**
  * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
- * cursor, and for a cursor of another list, so that the list never restarts at its first page.
+ * cursor, and for one of another list. Otherwise the list would start again at its first page.
  */
 export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
@@ -125,8 +125,8 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
 }
 
 /**
- * Returns the current values of a cursor's row if they still equal the position of the cursor.
- * Throws a 400 if they differ, or if they are undefined because the row no longer exists.
+ * Returns the row's values in the order if they are the same as when the cursor was created. Throws
+ * a 400 if they differ, or if they are undefined because the row no longer exists.
  */
 export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,
@@ -148,12 +148,12 @@ function rowText(
   return JSON.stringify({ key: key.map(toJson), hash });
 }
 
-/** Converts stored values to a string for a cursor. */
+/** Converts the stored values of a position to a string for a cursor. */
 export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }
 
-/** Returns the hash of a string that {@link positionText} has created. */
+/** Returns the hash of a position's string from {@link positionText}. */
 export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }

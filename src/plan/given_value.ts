@@ -1,18 +1,17 @@
 import type { Assignments } from "./plan.ts";
 
 /**
- * A value from a body that may equal the value that the client has read. If it does, the stored
- * value stays unchanged, even if it is invalid for the column's kind or has another form.
+ * A value from a body that may be the value that the client has read from the row. If it is, the
+ * stored value stays unchanged, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {
-  /** The value in the body of the request. */
   readonly given: unknown;
-  /** The value that the column's kind has parsed, or undefined if it is invalid. */
+  /** The value as parsed for the column, or undefined if it is invalid. */
   readonly read: unknown;
   /** The error message for an invalid value, or null if the value is valid. */
   readonly fault: string | null;
 
-  /** Creates a value that its kind has parsed or rejected. `fault` follows the field's name. */
+  /** Creates a value that its kind has parsed, or has rejected with the message `fault`. */
   constructor(given: unknown, read: unknown, fault: string | null) {
     this.given = given;
     this.read = read;
@@ -20,7 +19,7 @@ export class GivenValue {
   }
 }
 
-/** Returns true if a value may equal the row's current value, so the row must be read first. */
+/** Returns true if a value can be the row's current value, so that the row must be read first. */
 export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;

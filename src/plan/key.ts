@@ -12,12 +12,12 @@ import { canonicalValueText } from "../schema/canonical_value.ts";
 /** The primary key of a row: its values in key order. */
 export type Key = readonly unknown[];
 
-/** The columns by which rows are identified: the primary key, or another unique key. */
+/** The columns that identify a row: the primary key, or another unique key. */
 export type KeyColumns = Pick<TableInfo, "primaryKey">;
 
 /**
- * Parses an id in a raw path segment. Returns null if no row can have that key. The values of a
- * composite key are percent-encoded separately and joined by `,`. Throws a 400 for a malformed
+ * Parses an id in an undecoded path segment. Returns null if no row can have that key. The values
+ * of a composite key are percent-encoded separately and joined by `,`. Throws a 400 for a malformed
  * percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
@@ -27,7 +27,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
   const key: unknown[] = [];
   for (let i = 0; i < columns.length; i++) {
     const text = decodeKeySegment(parts[i] ?? "");
-    // The cast is safe: the numbers of values and columns are equal.
+    // The cast is safe: there are as many parts as columns.
     const column = columns[i] as ColumnInfo;
     const quoted = isAny(column) ? quotedKeyText(text) : undefined;
     try {
@@ -41,8 +41,8 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 }
 
 /**
- * Returns a key as a path segment. {@link parseKey} can parse it, and no route of the resource has
- * the same segment. If `columns` are passed, a string that looks like a number is quoted.
+ * Returns a key as a path segment that {@link parseKey} can parse, and that differs from all routes
+ * of the resource. With `columns`, a string key that looks like a number is quoted.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
@@ -59,8 +59,8 @@ function keyText(value: unknown): string {
 }
 
 /**
- * Path segments that are never a row's key, because routes of a resource begin with them. This
- * includes disabled operations. A row with such an id has an encoded letter in its path: `%63ount`.
+ * Path segments with which routes of a resource begin, even those of disabled operations. They are
+ * never a row's key. A row with such an id has an encoded letter in its path: `%63ount`.
  */
 export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",
@@ -92,7 +92,7 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // Groups are nested: SQLite counts each OR of a flat chain as a level, and allows 1,000.
+  // The terms are nested, because SQLite allows 1,000 levels, and each OR of a flat list is one.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),
@@ -112,8 +112,8 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
 }
 
 /**
- * Returns a string that identifies a key. Two keys are equal if and only if their strings are
- * equal, even if the keys are stored in different forms.
+ * Returns a string that identifies a key. Two keys have the same string if and only if they
+ * identify the same row, even if the keys are stored in different forms.
  */
 export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(
@@ -132,7 +132,7 @@ function identityText(value: unknown, column: ColumnInfo): string {
   return column.databaseType?.ignoresCase === true ? text.toLowerCase() : text;
 }
 
-/** Compares two keys in memory. Transactions that lock several rows lock them in this order. */
+/** Compares two keys in memory. To avoid deadlocks, transactions lock rows in this order. */
 export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOfColumn(column).compare ?? ((a, b) => compareText(String(a), String(b)));
@@ -142,7 +142,7 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   return 0;
 }
 
-/** Percent-decodes a path segment of a key. Throws a 400 for a malformed sequence. */
+/** Percent-decodes a path segment that is a key. Throws a 400 for a malformed sequence. */
 export function decodeKeySegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

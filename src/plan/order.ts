@@ -8,16 +8,16 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
-/** The columns by which a client may order, and the columns that error messages may name. */
+/** The columns by which a client is allowed to order, and those that messages can name. */
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title`. The primary key is appended to make the order total.
- * For a table without a key, all readable columns are appended. Unknown columns and columns that
- * cannot be sorted all fail with the same 400.
+ * Parses `orderBy=rank:desc,-created,title`. The primary key is appended, so that no two rows are
+ * equal in the order. For a table without a key, all readable columns are appended. Unknown columns
+ * and columns that cannot be sorted fail with the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -28,7 +28,7 @@ export function parseOrder(
   return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 
-/** Parses the order of groups. The order ends in the group keys, if there are any. */
+/** Parses the order of an aggregate's groups. The group keys, if any, are appended. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
@@ -45,7 +45,7 @@ export function printOrder(order: readonly OrderKey[]): string {
     .join(",");
 }
 
-/** Returns the position of a row in an order: the stored values of the order's keys. */
+/** Returns the position of a row in an order: the row's stored values of the order's keys. */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
@@ -89,7 +89,7 @@ function parseOrderKey(
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
-    // Clients may write `name desc`, as in SQL. The message must not reveal whether `name` exists.
+    // Clients might write `name desc`, as in SQL. The message must not reveal if `name` exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
     if (column !== undefined && sortable.has(column) && readable.includes(column)) {
       throw new Problem(
@@ -113,7 +113,7 @@ function parseOrderKey(
   return { column, descending: direction === "desc" };
 }
 
-/** Returns true for a path into a column of JSON documents. Only filters may use such a path. */
+/** Returns true for a path into a JSON column. Filters accept such a path, and orders do not. */
 function leadsIntoDocument(
   name: string,
   table: TableInfo,
@@ -152,8 +152,8 @@ function badDirection(item: string): Problem {
 }
 
 /**
- * Returns true if the positions in an order are counted in rows, because values may differ between
- * two statements. Key values never differ: a deployer who names a view's key asserts that.
+ * Returns true if positions in an order must be counted in rows, because a view's column can have
+ * other values in the next statement. Keys that the deployer names for a view never do.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -2,10 +2,10 @@ import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts";
 import { Problem } from "../problem/problem.ts";
 
-/** An option in the parentheses of an `include` item, except a nested `include`. */
+/** An option in the parentheses of an `include` item, other than a nested `include`. */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
 
-/** One item of a parsed `include`. Names are as written, and not yet looked up. */
+/** An item of a parsed `include`. Its names are as written. They are looked up later. */
 export interface IncludeSyntax {
   readonly name: string;
   /** The options as written. Their meaning depends on the related table. */
@@ -14,17 +14,17 @@ export interface IncludeSyntax {
 }
 
 export const includeLimits = {
-  /** Maximum length of the whole parameter, in UTF-16 units. */
+  /** The maximum length of the whole parameter, in UTF-16 units. */
   length: 4096,
-  /** Maximum number of nested relations. */
+  /** The maximum depth of nested relations. */
   depth: 3,
   relations: 16,
 } as const;
 
 /**
  * Parses `include` in one pass. Items are separated by `,`, and each is a name with optional
- * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged, and at most
- * one of them may have options. Throws a 400.
+ * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged, and only one
+ * of them can have options. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];
@@ -46,7 +46,7 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** The options, or null if no parentheses have followed the name yet. */
+  /** The options, or null if no item with parentheses has had this name yet. */
   options: Map<OptionName, string> | null;
   readonly include: Items;
 }
@@ -58,7 +58,7 @@ function parseItems(state: State, into: Items, depth: number): void {
   do parseItem(state, into, depth); while (take(state, ","));
 }
 
-/** Parses one item. The recursion depth is limited by {@link includeLimits}. */
+/** Parses one item. {@link includeLimits} limits the depth of the recursion. */
 function parseItem(state: State, into: Items, depth: number): void {
   let item = findItem(state, into, depth);
   while (take(state, ".")) item = findItem(state, item.include, ++depth);
@@ -111,7 +111,7 @@ function parseOption(
   }
 }
 
-/** Reads the name of a relation, which may be quoted. White space inside belongs to the name. */
+/** Reads the name of a relation, which can be quoted. White space in a name is a part of it. */
 function scanName(state: State): string {
   const { text, at } = state;
   if (text.charAt(at) === '"') return scanQuotedName(state);
@@ -131,7 +131,7 @@ function scanQuotedName(state: State): string {
   return quoted.name;
 }
 
-/** Reads up to the next `;` or `)` that is neither nested in parentheses nor quoted. */
+/** Reads an option's value up to the next `;` or `)` outside of parentheses and quotes. */
 function scanPlain(state: State): string {
   const from = state.at;
   const quoted = findQuotedNames(state.text);
@@ -151,7 +151,7 @@ function scanPlain(state: State): string {
 
 /**
  * Reads a filter with its quotes and parentheses. Outside of them, a `;` ends the filter only if
- * the name of an option follows. Otherwise the `;` is the AND of the filter.
+ * the name of an option follows. Otherwise the `;` is the filter's AND.
  */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
@@ -181,7 +181,7 @@ function closingQuote({ text, at }: State, quote: string, from: number): number 
 
 function optionAt(text: string, at: number): OptionName | null {
   optionStart.lastIndex = at;
-  // The cast is safe, because the pattern contains only names of options.
+  // The cast is safe, because the pattern matches only names of options.
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
@@ -203,7 +203,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
   return [...items.values()].map(({ name, options, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
-    // The cast is safe: `include` is the only other option, and it is handled above.
+    // The cast is safe: `include` is the only other option, and is removed above.
     return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
   });
 }

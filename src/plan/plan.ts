@@ -7,16 +7,16 @@ import type { Fragment, SqlValue } from "../sql/fragment.ts";
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
-  /** True if no row has NULL in the column, although the column can be NULL. */
+  /** True if the filter excludes rows with NULL, although the column allows NULL. */
   readonly withoutNulls?: true;
 }
 
 /**
- * A position in an order in which several rows may have equal values: the values of sort keys, and
- * the number of rows to skip from the first row with these values.
+ * A position in an order in which several rows can have equal values: sort key values, and the
+ * number of rows to skip, counted from the first row that has these values.
  */
 export interface OffsetPosition {
-  /** Stored values of the order's first keys. Empty at the start of the order. */
+  /** The stored values of the order's first keys. Empty for a position counted from the start. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
 }
@@ -31,68 +31,68 @@ export interface ReadPlan {
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** Stored values of the order's keys, after which the rows begin. Null for the first page. */
+  /** The stored sort key values of the row after which the page begins. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
-  /** The position to continue from if several rows may have equal values. Then `after` is null. */
+  /** The position of the page if several rows can have equal values. Then `after` is null. */
   readonly from?: OffsetPosition;
-  /** Number of rows to skip. Absent if no rows are skipped or if a position is set. */
+  /** The number of rows to skip. Absent if none are skipped, or if `from` contains the number. */
   readonly offset?: number;
-  /** Maximum number of rows. Null if at most one row can match. */
+  /** The maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
-  /** True if the rows are locked until the end of the transaction. */
+  /** True to lock the rows until the end of the transaction. */
   readonly lock?: true;
-  /** The settings for cutting long values. Absent if all values are read whole. */
+  /** The settings for truncating long values. Absent if whole values are read. */
   readonly preview?: PreviewSettings;
 }
 
-/** The settings for cutting long values in the database when a plan reads rows. */
+/** Settings for truncating long values in the SELECT, so that the database sends no long ones. */
 export interface PreviewSettings {
-  /** Maximum length of a value: characters of a string or document, or bytes of binary data. */
+  /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The columns whose values are cut. Key columns are never cut. */
+  /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The columns of the order that are cut. Their uncut values follow the other columns, but only in
-   * the row after which the next page begins, the last but one. In other rows these cells are NULL.
+   * The order's columns that are truncated. After the other columns, the result has their whole
+   * values, but only in the last but one row (the last of the page). Other rows have NULL.
    */
   readonly whole: readonly ColumnInfo[];
 }
 
-/** The values of a row by which a relation finds related rows, one for each pair of columns. */
+/** The values by which a relation finds the related rows of a row, one for each pair of columns. */
 export type RelatedKey = readonly unknown[];
 
 /** A plan that reads the rows related to given rows, in one statement for all of them. */
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
-  /** In-process values of the columns at which the relation starts. No value is null. */
+  /** In-process values of the columns at which the relation starts. Never null. */
   readonly keys: readonly RelatedKey[];
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** Filter for rows of the link table in a `manyToMany` relation. */
+  /** The filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
-  /** Order of the related rows. It ends in the primary key. */
+  /** The order of the related rows. It ends in the primary key. */
   readonly order: readonly OrderKey[];
-  /** Maximum number of related rows for each key. */
+  /** The maximum number of related rows for each key. */
   readonly limit: number;
-  /** Maximum number of related rows for all keys together. */
+  /** The maximum number of related rows for all keys together. */
   readonly most: number;
-  /** True if an index finds the rows of a key, and no column of the primary key is NULL. */
+  /** True if an index finds the related rows of a key, and no primary key column can be NULL. */
   readonly byIndex: boolean;
-  /** True if no index finds the rows of the relation's first step. */
+  /** True if the columns that the relation's first step looks up have no index. */
   readonly isUnindexed: boolean;
 }
 
 /**
- * A plan that reads the rows of documents that match a search, ordered by rank and then by key.
- * Each result row has the columns, then the total number of matches on all pages.
+ * A plan that reads the rows that match a search, ordered by rank and then by key. Each result row
+ * has the columns, then the total number of matches on all pages.
  */
 export interface SearchPlan {
   readonly kind: "search";
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** A SELECT of the keys and ranks of the matching documents, without duplicates. */
+  /** A SELECT of the keys and ranks of the matching documents in the search index, each once. */
   readonly matches: Fragment;
   readonly limit: number;
   readonly offset: number;
@@ -104,45 +104,45 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
-/** A plan that estimates the number of rows from the engine's statistics. */
+/** A plan that estimates the number of rows from the database's statistics. */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** Placeholder for a value in a write plan: the database uses the column's default. */
+/** A placeholder for a value in a write plan: the database sets the column's default. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** Placeholder for an integer in an update plan: the database adds one to the stored value. */
+/** A placeholder for an integer in an update plan: the database adds one to the stored value. */
 export const incrementedValue: unique symbol = Symbol("one more");
 
-/** Placeholder for a value in an update plan: the stored value stays. */
+/** A placeholder for a value in an update plan: the stored value stays. */
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
- * Values of a write plan, by column: in-process values, or {@link databaseDefault},
- * {@link incrementedValue} and {@link keepStoredValue}. An absent column stays unchanged.
+ * The values of a write plan, by column: in-process values, or {@link databaseDefault}, {@link
+ * incrementedValue} and {@link keepStoredValue}. A column without a value stays unchanged.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The values of one new row, as in {@link Assignments}. */
+/** The values of a new row, with the same placeholders as {@link Assignments}. */
 export type InsertValues = Pick<Assignments, "get" | "has">;
 
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  /** The columns that the INSERT names. The list may be empty only if there is a single row. */
+  /** The columns that the INSERT names. Only an INSERT of a single row can name none. */
   readonly columns: readonly ColumnInfo[];
-  /** The values of each row. Never empty. The database sets the default of an omitted column. */
+  /** The values of each row. Never empty. A column without a value gets the database's default. */
   readonly rows: readonly InsertValues[];
   readonly returning: readonly ColumnInfo[];
   readonly within?: RequiredScope;
 }
 
 /**
- * A filter that each written row must pass. Otherwise the statement fails as `outside-scope`. Only
- * for a statement that returns columns, in a dialect with `requireRow`.
+ * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. It
+ * is allowed only in a statement that returns columns, for a dialect with `requireRow`.
  */
 export type RequiredScope = Filter;
 
@@ -165,14 +165,14 @@ export interface DeletePlan {
 
 export interface GroupKey {
   readonly column: ColumnInfo;
-  /** The key as a column of the result. `having` and the order use this column. */
+  /** The key as a result column, which `having` and the order can use. */
   readonly as: ColumnInfo;
 }
 
 /** A metric of an aggregate plan: a value computed from the rows of one group. */
 export type Metric = CountMetric | ColumnMetric;
 
-/** A metric that counts the rows of a group, or the non-NULL values of a column. */
+/** A metric that counts a group's rows, or its non-NULL values of a column. */
 export interface CountMetric {
   readonly name: "count";
   /** The column whose values are counted, or null to count rows. */
@@ -180,12 +180,12 @@ export interface CountMetric {
   readonly as: ColumnInfo;
 }
 
-/** A metric over a column, such as a sum, that ignores NULLs. NULL for a group without values. */
+/** A metric of a column's non-NULL values, such as a sum. NULL for a group without any. */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the engine computes the metric exactly, in a form that the dialect decodes. */
+  /** True if the engine computes the metric exactly. The dialect decodes its form. */
   readonly exact: boolean;
 }
 
@@ -193,18 +193,18 @@ export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** The keys of the groups. Without keys, all rows form one group, even if there are no rows. */
+  /** The keys of the groups. Without keys, all rows are one group, even if there are no rows. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** A filter on the groups. Like the order, it uses the columns of keys and metrics. */
+  /** A filter on the groups. Like the order, it uses the result columns of keys and metrics. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
-  /** True to use faster metrics, if the dialect has some. */
+  /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
 }
 
-/** One statement on one table, as data that a compiler turns into SQL. */
+/** A statement on one table, as data that a compiler converts to SQL. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

@@ -6,7 +6,7 @@ import type { OffsetPosition, OrderKey } from "./plan.ts";
 /** The position before the first row, valid in any order. */
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
-/** A page of rows, some of which may be equal in the order's keys, and its start position. */
+/** A page of rows, of which some can be equal in the order's keys, and the page's start. */
 export interface PageWithTies {
   /** The rows as stored values, in the order of `columns`. */
   readonly stored: readonly (readonly SqlValue[])[];
@@ -16,10 +16,10 @@ export interface PageWithTies {
 }
 
 /**
- * Returns the position after a page of rows that may be equal. It consists of the values of one of
+ * Returns the position after a page in which rows can be equal. It consists of the values of one of
  * the last rows, and the number of rows from that row to the end of the page. The chosen row
- * certainly differs from the row before it in values that fit into a cursor. If no row differs, the
- * values of the page's start position are kept, and more rows are skipped.
+ * certainly differs from the row before it, in values that fit into a cursor. If there is no such
+ * row, the page's own start is used, and more rows are skipped.
  */
 export function offsetPositionAfter(
   { stored, columns, order, from }: PageWithTies,
@@ -46,7 +46,7 @@ export function offsetPositionAfter(
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
-  // Two strings may denote the same value, for instance the same interval.
+  // A type without a kind can have several strings for one value, such as an interval.
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;
@@ -65,7 +65,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if equal strings of a column can differ only in case and trailing spaces. */
+/** Returns true if equal strings of the column differ only in case and trailing spaces. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

@@ -21,9 +21,6 @@ const read = new ReadTexts();
  * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
  * number or another value: `$1` followed by `1` would be `$11`.
  *
- * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
- * number or another value: `$1` followed by `1` would be `$11`.
- *
  * @example
  * ```ts
  * import { sql } from "@svc/resource-api/sql";

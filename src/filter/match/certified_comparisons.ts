@@ -13,17 +13,17 @@ import {
   notBetweenOperator,
 } from "../operators/value_operators.ts";
 
-/** The comparisons that are certified for evaluation in memory. The database evaluates the rest. */
+/** The comparisons that the service evaluates in memory. Only the database evaluates the others. */
 export interface CertifiedComparisons {
-  /** Returns true if the results in memory and in the database are equal for all valid values. */
+  /** Returns true if the results in memory and in the database are certainly equal. */
   isCertain(comparison: Comparison): boolean;
-  /** Removes this operator on this kind of column, because memory and database have differed. */
+  /** Stops evaluating this operator in memory for such columns, after a result differed. */
   demote(comparison: Comparison): void;
 }
 
 /**
- * Creates the set of certified comparisons from the operators that the tests certify for the
- * engine. A comparison that is removed from the set never returns.
+ * Creates the set of comparisons in memory from the operators that the tests certify for the
+ * engine. A comparison that was demoted stays demoted.
  */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
@@ -37,7 +37,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
       if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
       if (!hasValuesOfKind(comparison)) return false;
       const cell = cellOf(comparison);
-      // A custom operator is defined in SQL and in memory. The shadow check compares both results.
+      // A custom operator is trusted until a shadow check finds that the results differ.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
     },
     demote: (comparison) => {
@@ -46,20 +46,20 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** Returns true if every value fits its kind. NaN and infinities do not fit. */
+/** Returns true if each value is valid for its column's kind. NaN and infinities are not. */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the class of columns for which a comparison is certified. */
+/** Returns the class of columns by which a comparison is looked up among certified operators. */
 export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));
   return isLong ? "long decimal" : column.kind;
 }
 
-/** Returns true for a decimal of over 15 digits, or one that is too large or small for a double. */
+/** Returns true for a decimal with over 15 digits, or one beyond the range of a double. */
 function isLongDecimal(text: string): boolean {
   return text.length > 290 || significantDigits(text) > 15;
 }

@@ -6,7 +6,7 @@ import { equalOperator, inOperator } from "../operators/value_operators.ts";
 /** A term of a filter that requires a column to equal a value. */
 export interface EqualityTerm {
   readonly column: ColumnInfo;
-  /** The value that the column must equal, as the process represents it. */
+  /** The value that the column must equal, in its in-process form. */
   readonly value: unknown;
 }
 
@@ -17,13 +17,13 @@ export interface EqualityTerm {
 export const maxEqualityTerms = 16;
 
 /**
- * Returns equality terms of a filter. Every matching row satisfies at least one of them, so the
+ * Returns equality terms of a filter: every matching row satisfies at least one of them, so the
  * filter need not be evaluated for other rows. Returns null if the filter has no such terms, and an
- * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes values that are
- * equal in the database but might differ in memory.
+ * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes comparisons for
+ * which the database could treat different values as equal.
  *
- * The terms apply to row images whose result a matcher can decide in memory. For all other images,
- * the database evaluates the whole filter.
+ * The terms apply only to row images for which a matcher can decide in memory. For all other
+ * images, the database evaluates the whole filter.
  */
 export function equalityTerms(
   filter: Filter,
@@ -69,7 +69,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** Returns the more selective of two lists: terms of the primary key, or else the shorter list. */
+/** Returns the more selective list of terms: one of the primary key, or else the shorter one. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,
@@ -78,7 +78,7 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** Returns the rank of a list of terms. The best list has the lowest rank. */
+/** Returns the rank of a list of terms. A more selective list has a lower rank. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms &&
     terms.every(({ column }) => column.primaryKey);

@@ -6,15 +6,15 @@ import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_wor
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
 
-/** Decides in memory if a row image passes a filter. Returns null if the decision is uncertain. */
+/** Returns true if a row image passes a filter, or null if only the database can decide that. */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
- * Creates the in-memory matcher of a filter, which decides a filter if the result is certain. An
- * undecided term often does not matter: `ownerId==7;project.owner==7` is decided for every row with
- * another owner. A comparison that exceeds the work allowance is undecided, too.
+ * Creates the in-memory matcher of a filter, which decides only if the result is certain. An
+ * undecided term often does not matter: `ownerId==7;project.owner==7` is false for every row with
+ * another `ownerId`. A comparison that exceeds the work allowance is undecided, too.
  *
- * If a comparison loses its certification later, existing matchers still decide it.
+ * If a comparison is demoted later, matchers that exist already still decide it.
  */
 export function createInMemoryMatcher(
   filter: Filter,
@@ -47,7 +47,7 @@ export function createInMemoryMatcher(
   }
 }
 
-/** Returns true if a matcher can decide the filter in memory for every row whose values fit their kinds. */
+/** Returns true if memory can decide the filter for every row with valid values. */
 export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
   switch (filter.kind) {
     case "all":
@@ -70,7 +70,7 @@ function undecided(): null {
   return null;
 }
 
-/** Combines terms. One term with the result `absorbing` decides the result of the group. */
+/** Combines terms to AND or OR. A term with the result `absorbing` decides the whole group. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;
@@ -88,7 +88,7 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   const work = comparisonWork(comparison);
   const { name } = column;
   const fits = kindTest(column);
-  // Few column names are members of `Object.prototype`. Only these need the slower check.
+  // A column can be called like a member of `Object.prototype`. Only then is a slower check needed.
   const isInherited = name in Object.prototype;
   return ({ row }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;

@@ -6,21 +6,21 @@ import { columnValue } from "./row_matches.ts";
 /** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
   /**
-   * The values as the process represents them, including hidden columns. {@link keepStoredForms}
-   * attaches the stored values that the row does not represent exactly.
+   * The in-process values, including hidden columns. {@link keepStoredForms} attaches the stored
+   * values of which the row has no exact representation.
    */
   readonly row: Row;
 }
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** The key of the stored forms. It is not enumerable: a copy of a row may have other values. */
+/** The property of the stored forms. It is not enumerable: a copied row can have other values. */
 const storedForms = Symbol("stored forms");
 
 /**
- * Attaches the stored values that a decoded row does not represent exactly: a JSON document that is
- * `null`, a timestamp in another format than the column's, bytes in a text column. Filters must be
- * evaluated with the stored values.
+ * Attaches the stored values that a decoded row cannot represent exactly: the JSON document `null`,
+ * a timestamp in another format than the column's, bytes in a text column. Filters must be
+ * evaluated on the stored values.
  */
 export function keepStoredForms(
   row: Row,
@@ -39,7 +39,7 @@ export function keepStoredForms(
   if (forms !== undefined) Object.defineProperty(row, storedForms, { value: forms });
 }
 
-/** Returns the stored value of a column that a row does not represent exactly, or undefined. */
+/** Returns the stored value of a column if the row cannot represent it exactly, or undefined. */
 export function storedForm(row: Row, column: ColumnInfo): SqlValue | undefined {
   const holder: { readonly [storedForms]?: StoredForms } = row;
   return holder[storedForms]?.get(column);

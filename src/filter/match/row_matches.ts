@@ -3,8 +3,8 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Returns true if a row passes the filter, in memory. The result is the same as in the database.
- * The result "unknown", which most operators have for NULL, counts as false, so its negation is true.
+ * Evaluates a filter on a row in memory, with the same result as in the database. An unknown
+ * result, which most operators have for NULL, counts as false, so its negation is true.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
@@ -19,7 +19,7 @@ export function rowMatches(filter: Filter, row: Row): boolean {
     case "not":
       return !rowMatches(filter.term, row);
     case "related":
-      // A row in memory does not contain its related rows, so the result "false" could be wrong.
+      // The related rows are in the database, so every result here could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
       if (filter.path !== undefined) {
@@ -31,12 +31,12 @@ export function rowMatches(filter: Filter, row: Row): boolean {
   }
 }
 
-/** Returns a column's value in a row, even for a column that is called `constructor`. */
+/** Returns a column's value in a row, even if the column is called `constructor`. */
 export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }
 
-/** Returns true if one value of a row matches a comparison of a filter. */
+/** Returns true if a value of the compared column matches a comparison of a filter. */
 export function valueMatches(comparison: Comparison, value: unknown): boolean {
   const { column, operator, values } = comparison;
   if (value === null && !operator.testsNull) return false;

@@ -5,15 +5,15 @@ import { type Comparison, directTerms, type Filter } from "../filter.ts";
 import { unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
-/** A comparison that was decided in memory for an image, and that the database also decides. */
+/** A comparison that memory has decided for a row image, and that the database checks. */
 export interface DecidedComparison {
   readonly comparison: Comparison;
   readonly passes: boolean;
 }
 
 /**
- * Returns the comparisons that the database evaluates in a shadow check, to verify a decision in
- * memory. Each comparison is evaluated separately, so that a mismatch identifies its comparison.
+ * Returns the comparisons that a shadow check evaluates in the database to verify a decision in
+ * memory. They are evaluated separately, so that a mismatch shows which one is wrong.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -31,8 +31,8 @@ export function comparisonsToCheck(
 }
 
 /**
- * Returns the comparisons whose result in memory differs from the database's. The caller must
- * demote them, so that only the database evaluates them. Already demoted comparisons are left out.
+ * Returns the comparisons for which memory and database had different results. The caller must
+ * demote them, so that only the database evaluates them. Demoted ones are left out.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],
@@ -47,11 +47,11 @@ export function mismatchedComparisons(
 }
 
 /**
- * Creates the sampler that chooses decisions for a shadow check: one in a thousand on average, at
- * random. A call costs one decrement.
+ * Creates the function that chooses decisions for a shadow check: one in a thousand on average, at
+ * random. Most calls only decrement a counter.
  */
 export function createSampler(random: Random): () => boolean {
-  // The gap is uniform between 1 and 2,047, so that events at regular intervals are sampled too.
+  // A random gap (1 to 2,047, uniform) also samples events that recur at regular intervals.
   const gap = () => {
     const [high = 0, low = 0] = random.bytes(2);
     return Math.max(1, (high * 256 + low) % 2_048);

@@ -13,10 +13,11 @@ import { patternFault } from "./like_pattern.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
 
 /**
- * Returns a comparison that fails closed, for values from code, which are data and never syntax.
- * Undefined, null, NaN and a value that the column cannot store result in {@link missingRows}, so a
- * missing user id never grants access. An empty list matches no row. `nullTest` tests for NULL. Throws a TypeError for a
- * whole number beyond 2^53, which JavaScript may have rounded, except for a column of reals.
+ * Returns a comparison for values from code, which are data and never syntax. It fails closed:
+ * undefined, null, NaN and a value that the column cannot store become {@link missingRows}, so a
+ * missing user id never grants access. An empty list matches no row. `nullTest` tests for NULL.
+ * Throws a TypeError for a whole number beyond 2^53, which JavaScript rounds, except for a column
+ * of reals.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -38,7 +39,7 @@ export function failClosedComparison(
     );
     if (path === null) return comparison(operator, column, operands);
     const isTyped = operator.takes === "value" || operator.takes === "pair";
-    // A value in a document was converted to an operand above.
+    // The cast is safe: values for a path were converted to operands above.
     const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
     return fault === null ? { ...comparison(operator, column, operands), path } : missingRows;
   } catch (error) {
@@ -77,20 +78,20 @@ function fromCode(
   }
 }
 
-/** Parses a string as in a filter, because a user id may be a string even for a number key. */
+/** Parses a string as in a filter, because a user id is often a string even for a numeric key. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindProperties[column.kind].arithmetic !== "double") {
     requireExact(value, "string or a bigint");
   }
   if (typeof value === "string") return kind.fromText(value, column);
-  // A value outside of the column's limits is comparable: all rows exceed a value that is too low.
+  // A value beyond the column's limits is valid here: `size > -1` is true for each size.
   const { precision, scale } = column;
   return kind.fromJson(value, { ...unrestrictedRules, precision, scale });
 }
 
 function ofDocument(value: unknown): JsonOperand {
-  // The message suggests a bigint, because in a document a string equals no number.
+  // The message suggests a bigint, because a string would not equal a number in a document.
   requireExact(value, "bigint");
   return toJsonOperand(value);
 }

@@ -3,9 +3,9 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Returns the reason why a string is not a valid LIKE pattern, as a message that completes "name
- * …". Returns null for a valid pattern. The length is limited because engines match a pattern at
- * each position of a string.
+ * Returns why a string is not a valid LIKE pattern, as a message that completes "name …". Returns
+ * null for a valid pattern. The length is limited, because engines match a pattern at each position
+ * of a string.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
@@ -14,14 +14,14 @@ export function patternFault(pattern: string): string | null {
 }
 
 /**
- * Returns how many characters of a LIKE pattern count towards a filter's limit. The number is 0 if
- * the only wildcards are `%` at the ends, because such a pattern is a string search.
+ * Returns how many characters of a LIKE pattern count towards the limit of a filter's patterns:
+ * none if the only wildcards are `%` at its ends, because that is a fast string search.
  */
 export function countedPatternCharacters(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }
 
-/** Returns the approximate number of steps of a LIKE pattern for each character of a string. */
+/** Returns about how many steps a LIKE pattern takes for each character of the compared string. */
 export function patternWork(pattern: string): number {
   return isPlainPattern(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
@@ -35,7 +35,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Returns true if a LIKE pattern ends in a `\` that escapes nothing, on which engines differ. */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing. Engines differ on it. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

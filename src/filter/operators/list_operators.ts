@@ -10,7 +10,7 @@ export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any")
 /** The operator `=hasall=`: the list contains every one of the values. */
 export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");
 
-/** All filter operators that fit columns of lists, and of documents that may be lists. */
+/** The filter operators for list columns, and for JSON columns whose documents can be lists. */
 export const listOperators: readonly Operator[] = [hasOperator, hasAnyOperator, hasAllOperator];
 
 function listOperator(

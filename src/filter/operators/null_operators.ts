@@ -3,7 +3,7 @@ import { sql } from "../../sql/fragment.ts";
 import { type Comparison, comparison } from "../filter.ts";
 import type { Operator } from "./operator.ts";
 
-/** The operator `=isnull=`, a test for NULL. `==null` and `!=null` become this operator. */
+/** The operator `=isnull=`, a test for NULL. `==null` and `!=null` are parsed as this operator. */
 export const isNullOperator: Operator = {
   symbols: ["=isnull="],
   takes: "flag",
@@ -18,8 +18,8 @@ export const isNullOperator: Operator = {
 };
 
 /**
- * The operator `=isempty=`, a test for NULL or `''`. For columns of other kinds than text,
- * `=isempty=` means the same as `=isnull=`.
+ * The operator `=isempty=`, a test for NULL or `''`. For columns that are not of the kind `text`,
+ * it is the same as `=isnull=`.
  */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
@@ -32,7 +32,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // The JSON string `""` and empty bytes are also `""` in this process, but they do not match.
+    // The JSON string `""` and empty bytes are also `""` in memory, but only an empty text matches.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

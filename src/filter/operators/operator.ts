@@ -2,19 +2,19 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Fragment } from "../../sql/fragment.ts";
 
-/** The operands that a filter operator takes. */
+/** What a filter operator takes after its symbol. */
 export type OperatorTakes =
   /** One value of the column's kind. */
   | "value"
   /** One or more values of the column's kind. */
   | "list"
-  /** Two values of the column. */
+  /** Two values of the column's kind. */
   | "pair"
   /** One item of the column's lists. */
   | "item"
   /** One or more items of the column's lists. */
   | "items"
-  /** A string, taken literally. */
+  /** A string without wildcards. */
   | "text"
   /** A string with `%`, `_` and the escape `\`. */
   | "pattern"
@@ -26,27 +26,27 @@ export type OperatorTakes =
   | "texts";
 
 /**
- * A filter operator: its symbols, its operands, and its meaning in SQL and in memory.
- * `tests/invariants` verifies that both meanings are equal.
+ * A filter operator: its symbols, its operands, and its evaluation in SQL and in memory. Tests in
+ * `tests/invariants` verify that both evaluations have equal results.
  */
 export interface Operator {
   /** The first symbol is the operator's name, and the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
-  /** The operands that the operator takes. */
+  /** What the operator takes after its symbol. */
   readonly takes: OperatorTakes;
-  /** True if `null` means IS NULL, false for IS NOT NULL, and null if `null` is not allowed. */
+  /** True if the operand `null` means IS NULL, false for IS NOT NULL, null if it is an error. */
   readonly nullMeans: boolean | null;
-  /** True if the operator is defined for NULL. For every other operator a NULL does not match. */
+  /** True if the operator has a result for NULL. With every other operator, NULL never matches. */
   readonly testsNull: boolean;
   /** Returns true if the operator can compare values of a column. */
   accepts(column: ColumnInfo): boolean;
-  /** Returns the SQL condition, which can be combined with others. Values are bound. */
+  /** Returns the SQL condition, with bound values. It can be combined by AND and OR. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /**
-   * Returns the approximate number of steps for each character of a string. Absent for an operator
-   * that does not search strings.
+   * Returns about how many steps it takes for each character of a string. Absent if the operator
+   * does not search in strings.
    */
   work?(values: readonly unknown[]): number;
-  /** Returns true if a stored value matches. NULL occurs only for operators that test for NULL. */
+  /** Evaluates the operator in memory. `value` is null only for operators that test for NULL. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;
 }

@@ -20,18 +20,18 @@ import {
   outOperator,
 } from "./value_operators.ts";
 
-/** The registry of built-in and custom filter operators by their symbols. */
+/** The built-in and custom filter operators, by their symbols. */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
-/** A custom filter operator. Its SQL and its evaluation in memory must agree. */
+/** A custom filter operator. Its SQL and its evaluation in memory must have equal results. */
 export interface CustomOperator {
-  /** Returns the SQL condition. `dialect.operand(column)` is the column, `values` are strings. */
+  /** Returns the SQL condition. `dialect.operand(column)` is the column, and values are strings. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
   /** Evaluates the operator in memory, for live updates. It is not called for NULL. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
-/** The checks of the members of a custom operator. */
+/** Defines the members that a custom operator must have. */
 export const customOperatorRules = group(
   {
     toSql: synchronous<CustomOperator["toSql"]>().required(),
@@ -60,7 +60,7 @@ export const builtInOperators: readonly Operator[] = [
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
- * Creates the registry of the language's operators and custom operators, by their complete symbols
+ * Creates the registry of the built-in and custom operators, which have complete symbols
  * (`"=near="`). Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
  */
 export function createOperatorRegistry(
@@ -87,7 +87,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
     nullMeans: null,
     testsNull: false,
     accepts: () => true,
-    // NULL never matches, whatever the custom SQL returns for it.
+    // NULL never matches, even if the custom SQL is true for it.
     toSql: (column, values, dialect) =>
       sql`(${dialect.operand(column)} IS NOT NULL AND (${
         toSql(column, values.map(String), { ...dialect, operand: dialect.textOperand })

@@ -9,14 +9,14 @@ import { isEmptyOperator } from "./null_operators.ts";
 import type { Operator } from "./operator.ts";
 import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
 
-/** Returns true if an operator fits values within documents. Custom and list operators do not. */
+/** Returns true for the operators on values in documents: all but custom and list operators. */
 export function fitsDocumentPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 
 /**
- * Returns the reason why operands do not fit an operator on values within documents, as a message
- * that completes "name …". Returns null if they fit.
+ * Returns why operands do not fit an operator for values in documents, as a message that completes
+ * "name …". Returns null if they fit.
  */
 export function pathOperandFault(
   operator: Operator,
@@ -28,7 +28,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** The operators that accept operands of any type. Other operators need a type with an order. */
+/** The operators for operands of any type. All others need a type whose values have an order. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,
@@ -37,9 +37,9 @@ const anyType: ReadonlySet<Operator> = new Set([
 ]);
 
 /**
- * Returns the SQL of a comparison with a value within documents. An operand is compared with values
- * of its own type. `!=` and `=out=` also match all values of other types, except for a missing
- * value and the JSON null.
+ * Returns the SQL of a comparison with a value in a document. An operand is compared only with a
+ * value of its own type. `!=` and `=out=` also match values of every other type, but not a missing
+ * value or the JSON `null`.
  */
 export function pathComparisonSql(
   comparison: Comparison,
@@ -85,7 +85,7 @@ function typedSql(
   value: JsonPathValue,
   dialect: Dialect,
 ): Fragment {
-  // The cast is safe: the operands were created for a path.
+  // The cast is safe: for a path, values are converted to operands.
   const operands = values as readonly JsonOperand[];
   const positive = opposites.get(operator) ?? operator;
   const types = Map.groupBy(operands, jsonOperandType);
@@ -101,7 +101,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Adds values of other types to the matches, because the condition is unknown for them. */
+/** Negates a condition. A value of another type, for which it is unknown, matches as well. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }
@@ -110,7 +110,7 @@ function asText(column: ColumnInfo): ColumnInfo {
   return { ...column, kind: "text" };
 }
 
-/** Returns a dialect in which operators compare the value as a value of the given type. */
+/** Returns a dialect in which operators compare the value in the document, as this type. */
 function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect): Dialect {
   const operand = () => value[type];
   return {
@@ -119,7 +119,7 @@ function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect
     textOperand: operand,
     ordered: operand,
     indexed: () => null,
-    // The cast is safe: operators bind only operands of the comparison.
+    // The cast is safe: here, operators bind only the operands of the comparison.
     bound: (bound) => boundOperand(bound as JsonOperand, dialect),
   };
 }

@@ -49,10 +49,10 @@ const equalFolded: TextTest = {
   holds: (value, argument) => fold(value) === fold(argument),
 };
 
-/** The filter operator `%=`, also `=like=`, for a pattern that a string matches. */
+/** The filter operator `%=`, also `=like=`: the string matches a pattern. */
 export const likeOperator: Operator = textOperator(like);
 
-/** All filter operators that fit text columns only. */
+/** All filter operators for text columns. */
 export const textOperators: readonly Operator[] = [
   likeOperator,
   negated(["!%=", "=nlike="], like),

@@ -43,13 +43,13 @@ export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
 /** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
-/** The operator `=nbetween=` on two values, the negation of `=between=`. */
+/** The operator `=nbetween=` on two values: not `=between=`, except that NULL does not match. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
- * Returns the SQL for the equality of a column with a value. `test` is the SQL after the column.
- * The column may have an index that treats more values as equal. A first condition then finds
- * candidates by the index, and the exact condition filters them.
+ * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
+ * column's index treats more values as equal, the first condition finds candidates by the index,
+ * and the second excludes those that are not exactly equal.
  */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
@@ -100,7 +100,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
     accepts: isOrdered,
     toSql(column, [from, to], dialect) {
       const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
-      // The parentheses keep the AND of the range apart from an AND of the filter.
+      // The parentheses keep the AND of BETWEEN apart from an AND of the filter.
       return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
     },
     matches(value, [from, to], column) {
@@ -111,7 +111,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Compares values. If a kind has no order, its equal values have the same canonical form. */
+/** Compares in-process values. For a kind without an order, only the result 0 has a meaning. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

@@ -2,15 +2,15 @@ import { TextMemo } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import { type FilterSyntax, termsOfSyntax } from "./filter_syntax.ts";
 
-/** Parses filters, and caches recent results. */
+/** Parses filter strings, and caches recent results. */
 export interface CachingFilterParser {
-  /** Returns the syntax tree of a string, or null if it is blank. Throws `filter-parse-error`. */
+  /** Returns the syntax tree of a string, or null if blank. Throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 
 /**
  * Creates a filter parser that caches the syntax trees of the last `capacity` strings that occurred
- * repeatedly. Trees are shared and therefore frozen. Errors are not cached, because they are rare.
+ * more than once. Trees are shared and therefore frozen. Errors are rare, and not cached.
  */
 export function createCachingFilterParser(capacity = 1_000): CachingFilterParser {
   const remembered = new TextMemo<FilterSyntax>(capacity, {
@@ -31,8 +31,8 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
 }
 
 /**
- * The estimated memory for a string and its tree, for each character of the string. A list of
- * digits has a value for every two characters.
+ * The estimated memory for a string and its tree, in bytes for each character of the string. In a
+ * list of digits, every second character is a value.
  */
 const bytesPerCharacter = 50;
 

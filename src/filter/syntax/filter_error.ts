@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 const quotedLength = 20;
 
-/** Returns an error in a filter. `position` is the UTF-16 offset of the first wrong character. */
+/** Returns the error at a position of a filter: the UTF-16 offset of the first wrong character. */
 export function filterError(
   position: number,
   expected: string,

@@ -1,35 +1,35 @@
 /**
- * The limits of a filter's syntax tree and string. A filter that exceeds a limit is a parse error
- * at the first position after the limit.
+ * The limits of a filter's string and syntax tree. The error of a filter that exceeds one has the
+ * position at which it exceeds the limit.
  */
 export const filterLimits = {
   /** The maximum length of the whole string, in UTF-16 units. */
   length: 4096,
-  /** The maximum depth of nested parentheses. The brackets of a list do not count. */
+  /** The maximum depth of parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
   /**
-   * The maximum number of comparisons along relations. Each comparison is a join of up to six
-   * tables, and the planning time of the database grows with the square of their number.
+   * The maximum number of comparisons along relations. Each is a join of up to six tables, and the
+   * planning time of the database grows with the square of their number.
    */
   walks: 16,
   /** The maximum number of names that lead into a JSON document. */
   pathNames: 10,
-  /** The maximum number of path names that could also be an index of an array. */
+  /** The maximum number of path names that could also be array indexes. */
   pathIndexes: 3,
   listValues: 200,
-  /** The maximum length of a pattern with a wildcard other than `%` at an end, in UTF-16 units. */
+  /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */
   pattern: 100,
   /**
-   * The maximum total length of patterns with a wildcard other than `%` at an end, in UTF-16 units.
-   * Each such pattern is tried at every position of a string.
+   * The maximum total length of patterns with wildcards other than `%` at their ends, in UTF-16
+   * units. Each of them is tried at every position of a string.
    */
   patterns: 500,
   /** The maximum number of values in all comparisons together. */
   values: 1000,
 } as const;
 
-/** The syntax tree of a filter as written. Names are not resolved yet, and values have no type. */
+/** The syntax tree of a filter as written, before names are resolved and values are typed. */
 export type FilterSyntax =
   | ComparisonSyntax
   | GroupSyntax
@@ -37,7 +37,7 @@ export type FilterSyntax =
   | NotSyntax
   | InsertedSyntax;
 
-/** The quantifiers of the rows that a path of relations reaches. */
+/** The quantifiers for the rows that a path of relations reaches. */
 export const quantifiers = ["some", "none", "every"] as const;
 
 /** How many of the reached rows must match: at least one, none, or every one. */
@@ -58,25 +58,25 @@ export interface NotSyntax {
   readonly term: FilterSyntax;
 }
 
-/** A rule that code has inserted in the place of a term, by its index in a template's values. */
+/** A rule that code has interpolated as a term, by its index in the template's values. */
 export interface InsertedSyntax {
   readonly kind: "inserted";
   readonly index: number;
   readonly at: number;
 }
 
-/** Returns the direct terms of a node of a syntax tree. */
+/** Returns the direct terms of a syntax tree. */
 export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
   if ("terms" in syntax) return syntax.terms;
   return "term" in syntax ? [syntax.term] : [];
 }
 
 /**
- * A group of terms in a filter's syntax tree. `a;b;c` is one group, parentheses create another. Only
- * the group of a quantifier with empty parentheses has no terms.
+ * A group of terms in a filter's syntax tree. `a;b;c` is one group, and parentheses create another.
+ * Only the group of a quantifier with empty parentheses has no terms.
  */
 export interface GroupSyntax {
-  /** The connective between the terms. */
+  /** The operator between the terms. */
   readonly kind: "and" | "or";
   readonly terms: readonly FilterSyntax[];
 }
@@ -84,25 +84,25 @@ export interface GroupSyntax {
 /** A comparison in a filter's syntax tree, with the offsets of its parts for error messages. */
 export interface ComparisonSyntax {
   readonly kind: "compare";
-  /** The field as written. */
+  /** The field as in the string. */
   readonly field: string;
-  /** The names of the field, if one of them is quoted. Unquoted, a dot may be part of a name. */
+  /** The names in the field if at least one is quoted. Without quotes, a name can contain dots. */
   readonly path?: readonly string[];
   readonly fieldAt: number;
-  /** The operator as written: `=gt=` is not replaced by `>` yet. The operator may be unknown. */
+  /** The operator as in the string, even an unknown one: `=gt=` is not converted to `>` yet. */
   readonly operator: string;
   readonly operatorAt: number;
-  /** True if the values are in `()` or `[]`. A list with a single value is still a list. */
+  /** True if the values are in `()` or `[]`, even if there is only one. */
   readonly list: boolean;
-  /** The offset of the value, or of the bracket of the list. */
+  /** The offset of the value, or of the list's opening bracket. */
   readonly valuesAt: number;
   readonly values: readonly Literal[];
 }
 
-/** One unescaped value in a filter's syntax tree. Its meaning depends on the column. */
+/** An unescaped value in a filter's syntax tree. The column determines its type. */
 export interface Literal {
   readonly text: string;
-  /** True for a value in quotes: `"null"` is a string, `null` is not. */
+  /** True for a value in quotes: `"null"` is a string, and `null` is not. */
   readonly quoted: boolean;
   readonly at: number;
 }

@@ -20,10 +20,10 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Parses the string of a filter to its syntax tree, in one pass. Returns null for a blank string.
- * Throws a {@link Problem} `filter-parse-error` with the position of the first wrong character.
+ * Parses a filter string to its syntax tree, in one pass. Returns null for a blank string. Throws a
+ * {@link Problem} `filter-parse-error` with the position of the first wrong character.
  *
- * `resolveFilter` checks later if fields and operators exist and if the values fit.
+ * `resolveFilter` checks later if fields and operators exist and if values are valid.
  */
 export function parseFilter(text: string): FilterSyntax | null {
   if (text.length > filterLimits.length) {
@@ -44,7 +44,7 @@ interface State extends Scanner {
   values: number;
 }
 
-/** Parses a chain of terms with one connective into one group. `and` binds tighter than `or`. */
+/** Parses terms with one operator between them to a group. `and` binds tighter than `or`. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);
@@ -66,7 +66,7 @@ function parseTerm(state: State): FilterSyntax {
   return code === placeholderCode ? parseInserted(state) : parseFieldTerm(state);
 }
 
-/** Parses the marker of a rule that a template contains in the place of a term. */
+/** Parses the marker of a rule that a template interpolates as a term. */
 function parseInserted(state: State): FilterSyntax {
   const { text, at } = state;
   const end = text.indexOf(placeholder, at + 1);
@@ -94,7 +94,7 @@ function parseFieldTerm(state: State): FilterSyntax {
   return { kind, path: relations, pathAt: at, term: parseQuantified(state) };
 }
 
-/** Parses the parentheses of a quantifier. Empty parentheses match every related row. */
+/** Parses the filter in the parentheses of a quantifier. Without one, every related row matches. */
 function parseQuantified(state: State): FilterSyntax {
   const opened = state.at;
   state.at++;
@@ -110,7 +110,7 @@ function parseQuantified(state: State): FilterSyntax {
 
 const everyRow: FilterSyntax = Object.freeze({ kind: "and", terms: Object.freeze([]) });
 
-/** Parses a group in parentheses, the only recursion. {@link filterLimits} bounds its depth. */
+/** Parses a group in parentheses. Its recursion is limited by {@link filterLimits}. */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {
@@ -180,7 +180,7 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space. Returns the length of the following connective of this kind, or 0. */
+/** Skips white space. Returns the length of the AND or OR that follows, or 0 if none does. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;
@@ -195,7 +195,7 @@ function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
 }
 
-/** Returns the length of a word like `and` if the word is delimited on both sides, or else 0. */
+/** Returns the length of a word such as `and` if it is a separate word, or else 0. */
 function wordWidth(text: string, at: number, lower: string, upper: string): number {
   if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
   const after = text.charCodeAt(at + lower.length);

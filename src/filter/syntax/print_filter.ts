@@ -5,9 +5,9 @@ import type { ComparisonSyntax, FilterSyntax } from "./filter_syntax.ts";
 import { quotePath } from "./quoted_name.ts";
 
 /**
- * Returns a resolved filter as a string that parses to the same filter. The filter `all` is the
- * empty string. The filter `none` has no syntax. It becomes the word `none`, which does not parse
- * and therefore cannot be mistaken for another filter.
+ * Returns a resolved filter as a string that parses to the same filter. The filter `all` becomes
+ * the empty string. The filter `none` becomes the word `none`, which does not parse, so that it
+ * cannot be mistaken for another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
@@ -29,7 +29,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** Returns a filter's syntax tree as a string that parses to the same tree except for positions. */
+/** Returns a syntax tree as a string that parses to the same tree with other positions. */
 export function printSyntax(syntax: FilterSyntax): string {
   switch (syntax.kind) {
     case "and":
@@ -49,8 +49,8 @@ export function printSyntax(syntax: FilterSyntax): string {
 }
 
 /**
- * Returns a chain of relations as one path, because each parenthesis counts towards the depth of a
- * filter. The filter `all` has no syntax. It becomes a condition that every row passes.
+ * Returns nested relations as one path, because parentheses count towards a filter's depth. A
+ * relation without a condition becomes a condition that every related row matches.
  */
 function printRelated(related: Related): string {
   const path = [related.relation.name];
@@ -70,7 +70,7 @@ interface Group<Term> {
   readonly terms: readonly Term[];
 }
 
-/** Returns terms in parentheses, except for an `and` inside an `or`. */
+/** Returns terms with parentheses where needed: not for an `and` inside an `or`. */
 function printTerms<Term extends { readonly kind: string }>(
   group: Group<Term>,
   print: (term: Term) => string,

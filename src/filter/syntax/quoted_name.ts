@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * Returns a name as a selector that is valid everywhere: unchanged, or in double quotes if it
+ * Returns a name in the form that every selector accepts: unchanged, or in double quotes if it
  * begins with a digit or has characters other than letters, digits and `_ $ - /`.
  */
 export function quoteName(name: string): string {
@@ -25,7 +25,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   for (let end = at + 1; end < text.length; end++) {
     const character = text.charAt(end);
     if (character === '"') return { name, end: end + 1 };
-    // As in a quoted value, `\x` means `x`, whatever character `x` is.
+    // As in a quoted value, a backslash before any character means this character.
     name += character === "\\" ? text.charAt(++end) : character;
   }
   return null;
@@ -33,14 +33,14 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
 
 /** Finds the quoted names in a string that is read from left to right. */
 export interface QuotedNameFinder {
-  /** Returns the end of the quoted name that begins at `at`, or `at` itself if there is none. */
+  /** Returns the index after the quoted name that begins at `at`, or `at` itself without one. */
   after(at: number): number;
 }
 
 /**
  * Creates a finder for a list of names. A quote opens a quoted name only where a name can begin: at
- * the start, after a separator or after the `-` of an order. The caller must call `after` for every
- * index, in order. Throws a 400 for a name that is not closed.
+ * the start, after a separator, or after the `-` of an order. The caller must call `after` for
+ * every index, in order. Throws a 400 for a name without a closing quote.
  */
 export function findQuotedNames(text: string): QuotedNameFinder {
   let before = ",";
@@ -60,7 +60,7 @@ export function findQuotedNames(text: string): QuotedNameFinder {
   };
 }
 
-/** Splits a list of names at its commas, except for those within quotes. */
+/** Splits a list of names at its commas outside of quotes. */
 export function splitNames(text: string): readonly string[] {
   if (!text.includes('"')) return text.split(",").map((item) => item.trim());
   const items: string[] = [];
@@ -78,7 +78,7 @@ export function splitNames(text: string): readonly string[] {
   return items;
 }
 
-/** Returns the name in an item of a list: the content of the quotes, or the item itself. */
+/** Returns the name in an item of a list, without quotes. */
 export function nameOfItem(item: string): string {
   if (!item.startsWith('"')) return item;
   const quoted = readQuotedName(item, 0);

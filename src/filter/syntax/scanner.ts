@@ -1,7 +1,7 @@
 import { excerptOf, filterError, plusHint } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
-/** The state of the filter scanner: a position in a string, which these functions advance. */
+/** The state of the filter scanner: the position in a string. The functions below advance it. */
 export interface Scanner {
   readonly text: string;
   at: number;
@@ -12,23 +12,23 @@ export function peekCode(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
 
-/** Advances the scanner over white space: space, tab, CR and LF. */
+/** Advances the scanner over white space (space, tab, CR and LF). */
 export function skipSpace(scanner: Scanner): void {
   while (isSpace(peekCode(scanner))) scanner.at++;
 }
 
-/** Returns true if the code is white space for the scanner: one of the four characters. */
+/** Returns true for the code of a space, tab, CR or LF. */
 export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field: the string, and also the list of its names if one of them is quoted. */
+/** A scanned field: its string, and the list of its names if at least one is quoted. */
 export interface ScannedField {
   readonly field: string;
   readonly path: readonly string[] | null;
 }
 
-/** Scans a field of a filter: a bare name, or names between dots, some of them quoted. */
+/** Scans a field of a filter: an unquoted name, or names with dots between them, some quoted. */
 export function scanField(scanner: Scanner): ScannedField {
   const { text, at } = scanner;
   if (peekCode(scanner) !== doubleQuote) {
@@ -45,7 +45,7 @@ export function scanField(scanner: Scanner): ScannedField {
     const from = scanner.at;
     scanBareField(scanner, fieldPart);
     const names = text.slice(from, scanner.at).split(".");
-    // A dot before a quoted name ends the unquoted names before the dot.
+    // In `a.b."c"`, the scanner has read `a.b.`: an empty last name precedes the quoted one.
     if (peekCode(scanner) === doubleQuote && names.at(-1) === "") {
       path.push(...names.slice(0, -1));
       scanner.at--;
@@ -54,7 +54,7 @@ export function scanField(scanner: Scanner): ScannedField {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over a field without quotes. `first` is the class of a valid first character. */
+/** Advances over an unquoted field. `first` is the class of a valid first character. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
@@ -96,7 +96,7 @@ export function scanLiteral(scanner: Scanner): Literal {
     : scanWord(scanner);
 }
 
-/** Returns the error of an unexpected character. `hint` ends the message. */
+/** Returns the error for an unexpected character. `hint` ends the message. */
 export function unexpectedCharacter(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
@@ -160,7 +160,7 @@ function scanWord(scanner: Scanner): Literal {
   return { text: text.slice(at, end), quoted: false, at };
 }
 
-/** Returns 1, or 2 for a surrogate pair. Throws at a control character and at a lone surrogate. */
+/** Returns 2 for a surrogate pair, else 1. Throws for a control character or a lone surrogate. */
 function characterWidth(scanner: Scanner, at: number, expected: string): number {
   const code = scanner.text.charCodeAt(at);
   const width = code < 0xd800 ? 1 : surrogateWidth(scanner.text, at);
@@ -171,7 +171,7 @@ function characterWidth(scanner: Scanner, at: number, expected: string): number 
   return width;
 }
 
-/** Returns the UTF-16 units of the character at `at`: 1 or 2, or 0 for half a pair. */
+/** Returns the number of UTF-16 units of the character at `at`, or 0 for half a surrogate pair. */
 function surrogateWidth(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0xd800 || code > 0xdfff) return 1;
@@ -179,12 +179,12 @@ function surrogateWidth(text: string, at: number): number {
   return code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff ? 2 : 0;
 }
 
-/** Returns true for C0 controls and DEL except for white space. They are errors even in quotes. */
+/** Returns true for C0 controls and DEL, except white space. They are errors even in quotes. */
 function isControl(code: number): boolean {
   return (code < 0x20 && !isSpace(code)) || code === 0x7f;
 }
 
-/** Returns the number of UTF-16 units at `at` that continue a field name, or 0 at its end. */
+/** Returns the number of UTF-16 units at `at` that belong to a field name, or 0 after its end. */
 function fieldWidth(text: string, at: number, wanted: number): number {
   const code = text.charCodeAt(at);
   if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;
@@ -194,7 +194,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes for speed, because the parser calls this function most often. */
+/** Compares character codes instead of strings, because the parser calls this most often. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {
@@ -214,7 +214,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** Returns `=name=`. The name's length is limited, so that a long string is not searched. */
+/** Returns `=name=`, or null. A longest name is set, so that the search in a long string ends. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;
@@ -237,7 +237,7 @@ const fieldStart = 1;
 const fieldPart = 2;
 const wordEnd = 4;
 const nameLetter = 8;
-/** The token classes of each ASCII character, as a set of bits. */
+/** For each ASCII character, the token classes to which it belongs, as bits. */
 const classes = classify();
 
 function classify(): Uint8Array {
