@@ -39,6 +39,14 @@ export type FilterValue<T> = T | ServedValue<T> | null | undefined;
  * value that the column cannot store match nothing, here and in all comparisons below; {@link
  * isNull} tests for NULL. The builders throw for a whole number beyond 2^53, because JavaScript
  * rounds it, except for columns of reals. Pass a string or a bigint instead.
+ *
+ * @example
+ * ```ts
+ * import { and, eq, isNull, rsql, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: text().primaryKey(), ownerId: text(), deletedAt: text() });
+ * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
+ * ```
  */
 export function eq<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,

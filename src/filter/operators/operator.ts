@@ -2,7 +2,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Fragment } from "../../sql/fragment.ts";
 
-/** What a filter operator takes after its symbol. */
+/** The kinds of operands that filter operators take after their symbol. */
 export type OperatorTakes =
   /** One value of the column's kind. */
   | "value"
@@ -32,7 +32,7 @@ export type OperatorTakes =
 export interface Operator {
   /** The first symbol is the operator's name, and the others are aliases. */
   readonly symbols: readonly [string, ...string[]];
-  /** What the operator takes after its symbol. */
+  /** The kind of operands that the operator takes. */
   readonly takes: OperatorTakes;
   /** True if the operand `null` means IS NULL, false for IS NOT NULL, null if it is an error. */
   readonly nullMeans: boolean | null;
