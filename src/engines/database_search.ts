@@ -3,8 +3,8 @@ import type { SearchAdapter } from "../search/search_adapter.ts";
 import { sqliteSearch } from "./sqlite/search/sqlite_search.ts";
 
 /**
- * A search adapter that keeps the index of each resource in the resource's database. It uses {@link
- * sqliteSearch} or {@link postgresSearch}, depending on the engine. Only Postgres uses `language`.
+ * A search adapter that keeps the index of each resource in the resource's own database, by {@link
+ * sqliteSearch} or {@link postgresSearch}. Only Postgres uses `language`.
  *
  * @example
  * ```ts ignore

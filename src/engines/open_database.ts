@@ -16,9 +16,9 @@ import { engineOf } from "../db/engine/engine_of.ts";
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
  * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`. Instead of a URL, it accepts a
- * driver, or a Drizzle database whose file or server it opens. Throws an Error that says what to do
- * if the URL is wrong, and a `DatabaseError` if the database rejects the connection. An unreachable
- * Postgres server only causes a notice.
+ * driver, or a Drizzle database, whose file or server it opens. If the URL is wrong, it throws an
+ * Error with the remedy. If the database rejects the connection, it throws a `DatabaseError`. If a
+ * Postgres server cannot be reached, it only reports a notice.
  *
  * @example
  * ```ts
@@ -63,9 +63,9 @@ function database(driver: Driver): Database {
 }
 
 /**
- * Returns the descriptions of declared tables. Throws an Error for a value that is not a list,
- * because JavaScript programs may pass a single table. Also throws for a column of a custom type,
- * which `CREATE TABLE` cannot create.
+ * Returns the table descriptions of declared tables. Throws an Error for a single table instead of
+ * a list, which JavaScript programs can pass, and for a column of a custom type, which `CREATE
+ * TABLE` cannot create.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

@@ -55,28 +55,28 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/** Returns the path in a URL of SQLite, such as `sqlite:notes.db` or `sqlite:///notes.db`. */
+/** Returns the path in a SQLite URL, such as `sqlite:notes.db` or `sqlite:///notes.db`. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
   return path;
 }
 
-/** A driver that needs an npm package. */
+/** A driver whose library is an npm package. */
 export interface PackagedDriver {
   /** The path of the driver's module in this package. */
   readonly file: string;
   /** The name of the function that opens the driver. */
   readonly opener: string;
-  /** The subpath of this package's export that contains the opener, for example `pglite`. */
+  /** The subpath of this package that exports the opener, for example `pglite`. */
   readonly subpath: string;
 }
 
 /**
- * The drivers with npm packages, as strings. With literal imports, Deno would download the packages
- * at every start, even if they are not used. Tools that read a program without running it, like
- * `deno bundle` and `deno cache`, do not find the drivers. A bundled or cached program must import
- * the opener itself.
+ * The drivers that need npm packages. Their modules are strings, because Deno would download the
+ * packages of literal imports at every start, even if no driver uses them. Tools that read a
+ * program without running it, like `deno bundle` and `deno cache`, do not find these modules. A
+ * bundled or cached program must therefore import the opener itself.
  */
 export const packagedDrivers = {
   betterSqlite3: {
@@ -94,13 +94,13 @@ export const packagedDrivers = {
 
 type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
 
-/** Loads a driver and opens it. `place` is a path, a URL or the client of another library. */
+/** Loads and opens a driver. `place` is a path, a URL or the client of a library. */
 export async function openPackagedDriver(
   driver: PackagedDriver,
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // Each opener in `packagedDrivers` has this type. A test opens a database with each opener.
+  // Each opener in `packagedDrivers` has this type. A test opens a database with each of them.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);
@@ -127,17 +127,17 @@ async function openSqlite(
     : await openNodeSqlite(path, options);
 }
 
-/** This import is literal, because Deno contains `node:sqlite` and downloads nothing. */
+/** This import can be literal: `node:sqlite` is a part of Deno, so nothing is downloaded. */
 async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
   const module = await import("./sqlite/driver/node_sqlite_driver.ts");
   return await module.openNodeSqlite(path, options);
 }
 
-/** Returns true if the native part of better-sqlite3 works here. Otherwise reports a notice. */
+/** Returns true if the native code of better-sqlite3 works here. Otherwise reports a notice. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(packagedDrivers.betterSqlite3.file);
-    // The module exports `loadAddon` only for this call.
+    // The module exports `loadAddon` for this call alone, with this type.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

@@ -19,9 +19,9 @@ interface GivenConfig {
 }
 
 /**
- * Opens the database of a configuration if the configuration names a Drizzle database. The database
- * is the file or the server that Drizzle's client uses. Columns get the names that Drizzle uses in
- * that database. Any other configuration is returned unchanged.
+ * Opens the database of a configuration whose `db` is a Drizzle database: the file or server that
+ * Drizzle's client uses. Columns get the names that Drizzle uses in that database. Any other
+ * configuration is returned unchanged.
  */
 export async function openDrizzleOfConfig<Config extends GivenConfig>(
   config: Config,

@@ -11,7 +11,7 @@ import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
 /**
  * Opens a driver for the database of Drizzle's client: the same file or server, with separate
- * connections. A PGlite has only one connection, so the driver shares it with Drizzle. Throws an
+ * connections. A PGlite has only one connection, so the driver and Drizzle share it. Throws an
  * Error for a client that no driver supports.
  */
 export async function openDrizzle(

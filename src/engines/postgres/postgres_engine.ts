@@ -13,7 +13,7 @@ import {
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
-/** The engine Postgres, on a server or embedded, with any library. */
+/** The engine for Postgres, on a server or embedded, with any client library. */
 export const postgresEngine: DatabaseEngine = {
   name: "postgres",
   catalog: {
@@ -25,7 +25,7 @@ export const postgresEngine: DatabaseEngine = {
           AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
       values: [schema, name],
     }),
-    // The numbers of the locks are arbitrary, and equal in every process of the service.
+    // The lock numbers are arbitrary, but must be equal in every process of the service.
     creationLock: { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] },
     searchLock: { text: "SELECT pg_advisory_xact_lock(7237120946)", values: [] },
     canCompareTypes,

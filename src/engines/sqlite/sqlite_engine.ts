@@ -20,7 +20,7 @@ export const sqliteEngine: DatabaseEngine = {
     }),
     creationLock: null,
     searchLock: null,
-    // SQLite compares values of any type.
+    // SQLite can compare values of any types.
     canCompareTypes: () => true,
     allowsForwardReferences: true,
     foldName: (name) => name.toLowerCase(),
@@ -48,7 +48,7 @@ export const sqliteEngine: DatabaseEngine = {
       const { rows } = await connection.query({ text, values: [] });
       return String(rows[0]?.[0]) === "wal" ? [] : ["it is put into WAL mode"];
     },
-    // Uninstalling needs a file that no driver has open. `uninstallFromFile` opens the file itself.
+    // No driver may have the file open. `uninstallFromFile` opens it itself.
     uninstall: null,
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },

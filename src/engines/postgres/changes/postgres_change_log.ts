@@ -24,7 +24,7 @@ export interface PostgresChangeLogOptions extends OpenSourceOptions {
   readonly random: Random;
 }
 
-/** Opens the change log of a Postgres database that has been set up. */
+/** Opens the change log of a Postgres database in which its tables and triggers exist. */
 export async function openPostgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValueSql("secret")}`,
@@ -38,12 +38,12 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A step of the change log that is read in several parts, because it is too large for one read. */
+/** A part of a step of the change log, if the step is too large for one read. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
-  /** The maximum number of changes in the step's next part. It is smaller if rows are large. */
+  /** The maximum number of changes in the step's next part. It is lower if rows are large. */
   readonly maxChanges: number;
   readonly to: null;
 }
@@ -132,7 +132,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   async purge(): Promise<void> {
-    // Each round is a separate transaction, so that writers run between two rounds.
+    // Each round is a separate transaction, so that writers can run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome();
   }
 
@@ -142,7 +142,7 @@ class PostgresChangeLog implements ChangeLog {
 
   /**
    * Deletes old changes of transactions that are older than every open one. So a reader's position
-   * stays valid, however long a transaction lasts. Returns true if there may be more old changes.
+   * stays valid, however long a transaction lasts. Returns true if more changes can be deleted.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
@@ -151,7 +151,7 @@ class PostgresChangeLog implements ChangeLog {
         text: `SELECT value FROM "_service_meta" WHERE name = 'floor' FOR UPDATE SKIP LOCKED`,
         values: [],
       });
-      // Another process is purging.
+      // Another process holds the lock and purges.
       if (rows.length === 0) return false;
       const purged = await connection.query({
         text: `WITH old AS (
@@ -180,7 +180,7 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Stores the epoch of the position. This class rejects the tokens of any other epoch. */
+  /** Remembers the epoch of the position. Tokens with any other epoch are then rejected. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;

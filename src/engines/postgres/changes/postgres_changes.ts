@@ -10,7 +10,7 @@ import { WriteRecorder } from "./write_recorder.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
-/** The change log of Postgres. Triggers, or the driver that writes rows, record the changes. */
+/** The change log of Postgres. Triggers record the changes, or else the driver that writes rows. */
 export const postgresChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
     const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
@@ -19,7 +19,7 @@ export const postgresChangesEngine: ChangesEngine = {
       untracked: unwatched.map(({ table }) => table),
       findUntracked: () => Promise.resolve(null),
       open: (options) => openPostgresChangeLog({ driver, tables: described, random, ...options }),
-      // The driver records only writes to tables without triggers.
+      // The driver records writes only to tables that have no triggers.
       recordingDriver: () =>
         mode === "service" && unwatched.length > 0
           ? recordingDriver(driver, unwatched, exclude)
@@ -27,7 +27,7 @@ export const postgresChangesEngine: ChangesEngine = {
     };
   },
   images: { parse: jsonMembers, decodeCell: decodePostgresCell },
-  // A check for new changes would take as long as reading them.
+  // Without a check, each poll notifies the readers, because reading the log takes no longer.
   polling: (_driver, { notify }) => ({
     poll: () => {
       notify();
@@ -68,9 +68,9 @@ function mayHave(
 }
 
 /**
- * Returns a Postgres driver that records its own writes, for databases without triggers. For a
- * statement that was compiled from a plan, the driver records every changed row. For any other
- * write to a recorded table, the driver only records that the table has changed.
+ * Returns a Postgres driver that records its own writes, for databases without triggers. If a
+ * statement was compiled from a plan, the driver records every changed row. For any other write to
+ * a recorded table, the driver records only that unknown rows of the table have changed.
  */
 export function recordingDriver(
   driver: Driver,
@@ -108,7 +108,7 @@ export function recordingDriver(
   };
 }
 
-/** Returns a sentence for the operator: the missing right for the change log, and the remedy. */
+/** Returns a sentence for the operator: the right that the change log lacks, and the remedy. */
 export async function whyNoChangeLog(
   driver: Driver,
   tables: readonly TableInfo[],

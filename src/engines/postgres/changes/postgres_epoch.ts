@@ -6,18 +6,18 @@ import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
  * The epoch of the Postgres change log, as a column of a select list. Its second half is the id of
- * the transaction that stored it. So restoring a dump into the same database changes the epoch.
+ * the transaction that stored it, so a dump restored into the same database has another epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch of the Postgres change log if there is none: on an empty log, and after the
- * server has recovered from a crash or was promoted. Transaction ids are unique only between two
- * recoveries, because the ids of aborted transactions are reused. Without `synchronous_commit`, or
- * on another server, the server can even reuse ids of transactions whose changes were already read.
- * The table of the epoch is unlogged: recovery empties it before anything can be read or written,
- * and a standby cannot read it.
+ * Begins an epoch of the Postgres change log if it has none: because the log is empty, or because
+ * the server has recovered from a crash or was promoted. Positions contain transaction ids, which
+ * are unique only between two recoveries: the server reuses ids of aborted transactions. Without
+ * `synchronous_commit`, or on another server, it can even reuse ids of transactions whose changes
+ * were already read. The epoch's table is unlogged: a recovery empties it before anything is read
+ * or written, and a standby cannot read it.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({
@@ -26,7 +26,7 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
   });
 }
 
-/** Queries rows that begin with {@link epochColumn}. Begins an epoch of the log if it has none. */
+/** Runs a query that selects {@link epochColumn} first. Begins an epoch if the log has none. */
 export async function queryWithinEpoch(
   statement: Statement,
   driver: Driver,
@@ -45,7 +45,7 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
   return typeof row?.[0] === "string";
 }
 
-/** Runs a query. Rejects on a standby server, whose snapshots do not show running transactions. */
+/** Runs a query. Rejects on a standby server, whose snapshots do not list running transactions. */
 async function queryPrimary(
   statement: Statement,
   driver: Driver,

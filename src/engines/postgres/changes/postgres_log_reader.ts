@@ -10,11 +10,11 @@ import {
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
 import type { RowPolicyTables } from "./row_policy_tables.ts";
 
-/** Changes that the reader of the Postgres log has read, and the position after them. */
+/** The changes of one read of the Postgres log, and the position after them. */
 export interface LogPage {
-  /** The position after all changes that the statement could see. */
+  /** The position after all changes that the statement's snapshot can see. */
   readonly position: SnapshotPosition;
-  /** The log no longer contains the changes of transactions with ids below this id. */
+  /** The log may lack changes of transactions with ids below this id, because they were purged. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
   /** True if there are no changes after these rows. */
@@ -25,17 +25,17 @@ export interface LogRange {
   /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The unfinished step's last change that was read, and the step's end. Null for a new step. */
+  /** For an unfinished step: the last change that was read, and the step's end. Else null. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
 /** A row of the Postgres log, with its cells as the driver returned them. */
 export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
-/** The size at which a page ends, in bytes of images. Rows may be large, and memory is limited. */
+/** The size at which a page of changes ends, in bytes of images, so that pages fit into memory. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
-/** Runs the statements that read the change log of a Postgres database. */
+/** Runs the statements that read a Postgres change log. */
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
@@ -54,13 +54,13 @@ export class PostgresLogReader {
     return this.#positionOf(row);
   }
 
-  /** Returns the rows of a statement, and the end of the log at the time of the statement. */
+  /** Returns the rows of a statement, and the end of the log in the statement's snapshot. */
   async readAt(
     { text, values }: Statement,
     limits?: ReadLimits,
   ): Promise<Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }> {
     const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
-    // The join returns a row with the position even if no change is found.
+    // The LEFT JOIN returns a row with the position even if the statement returns no row.
     const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${this.#state}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
@@ -77,9 +77,9 @@ export class PostgresLogReader {
 
   /**
    * Reads the changes that are visible now but were not visible at position `after`, ordered by
-   * number. A change gets its number while its row is locked. If a snapshot sees the later of two
-   * changes of a row, it also sees the earlier one. Therefore a change with an old number or
-   * transaction is neither missed nor out of order.
+   * number. A change gets its number while its row is locked, and a snapshot that sees the later of
+   * two changes of a row also sees the earlier one. Therefore no change of a row is missed or out
+   * of order, even if its number or transaction is old.
    */
   async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [
@@ -109,7 +109,7 @@ export class PostgresLogReader {
     });
     const found = cells.map(columns.decode);
     const [head = columns.decode([])] = found;
-    // If there is no change, a single row contains only the position.
+    // If there is no change, a single row contains only the position and NULLs.
     const rows = found.filter(({ seq }) => seq !== null).slice(0, maxRows);
     return {
       position: this.#positionOf([head.epoch, head.snapshot, head.secured]),
@@ -131,7 +131,7 @@ export class PostgresLogReader {
 
 /**
  * The largest transaction id, as the upper bound of a range. With an upper bound, the planner
- * estimates few rows. Without an upper bound, it estimates a third of the log.
+ * expects few rows. Without it, the planner expects a third of the log.
  */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
@@ -140,7 +140,7 @@ export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log, and then the columns of a change, which are NULL without a change. */
+/** The columns of the log's state, then those of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

@@ -2,12 +2,12 @@ import { sqlName } from "../../../sql/fragment.ts";
 import { policiesApplySql } from "../driver/row_security.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 
-/** Called when the set of tables whose row policies restrict the role has changed. */
+/** Called when the set of tables whose policies restrict the service's role has changed. */
 export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
-/** The recorded tables in which row policies hide rows. Each read of the log updates this set. */
+/** The recorded tables in which policies hide rows from the role, updated by reads of the log. */
 export class RowPolicyTables {
-  /** SQL of a select-list column that returns the indexes of the tables with row policies. */
+  /** SQL for a select list, whose value lists the indexes of the tables with such policies. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
   readonly #onChange: OnRowPolicyTablesChange;
@@ -21,8 +21,8 @@ export class RowPolicyTables {
   }
 
   /**
-   * Stores the value that a statement returned for {@link column}. The caller must call this method
-   * before it uses other results of the statement.
+   * Updates the set by the value of {@link column} in a result. The caller must call this method
+   * before it uses the other values of the result.
    */
   note(places: string): void {
     if (places === this.#known) return;
@@ -32,7 +32,7 @@ export class RowPolicyTables {
   }
 }
 
-/** The policies of the snapshot of the statement: a reader of a change also sees earlier policies. */
+/** The policies are those of the statement's snapshot, as are the changes that it reads. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

@@ -17,15 +17,15 @@ import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
 export interface PostgresLogTable {
   readonly table: TableInfo;
-  /** The name of the table in the log: its full name, as SQL. */
+  /** The name of the table in the log: as in SQL, with its schema. */
   readonly name: string;
   /** True if triggers record the changes of the table. */
   readonly isWatched: boolean;
-  /** The columns that row images store as text. See {@link isTextInImagesSql}. */
+  /** The columns that row images contain as text. See {@link isTextInImagesSql}. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** Sets up the change log on Postgres in one transaction, and installs the tables' triggers. */
+/** Sets up the Postgres change log in one transaction: its tables, functions and triggers. */
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -44,7 +44,7 @@ export async function setUpPostgresLogWithin(
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
-  // Two processes that start together would both find no log, and one would fail.
+  // Without this lock, two processes that start together would create the log, and one would fail.
   await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
   const { functionName, isNew } = await createLog(connection, changes.schema, random);
   const described: PostgresLogTable[] = [];
@@ -61,7 +61,7 @@ export async function setUpPostgresLogWithin(
   return described;
 }
 
-/** Records in the change log that a table may have changed unnoticed. So its streams start over. */
+/** Records that a table may have unrecorded changes, so that the table's streams start over. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
@@ -69,7 +69,7 @@ export async function recordGap(
   await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
 }
 
-/** Creates the log. Returns the name of the triggers' function, and whether the log is new. */
+/** Creates the log if it is missing. Returns the trigger function's name, and if the log is new. */
 async function createLog(
   connection: Connection,
   wanted: string | null,
@@ -82,7 +82,7 @@ async function createLog(
       JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
       hasTables: "to_regclass('_service_changes') IS NOT NULL",
-      // Statements name the log's tables without a schema, so the search path must find them.
+      // Statements do not name the schema of the log's tables, so the search path must contain it.
       isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
     },
     "",
@@ -112,7 +112,7 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/** Empties the log if it is new, or is that of another database, because of a copy or restore. */
+/** Empties the log if it is new, or if a copy or a restore has brought it from another database. */
 async function resolveEpoch(
   connection: Connection,
   random: Random,
@@ -143,7 +143,7 @@ async function resolveEpoch(
 }
 
 /**
- * Returns an id of the cluster, the timeline and the database. Omits parts that are not readable.
+ * Returns an id made from the cluster, timeline and database ids, as far as the role may read them.
  */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
@@ -198,7 +198,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   };
 }
 
-/** Installs the triggers of a table. Returns true if they were missing or different before. */
+/** Installs the triggers of a table. Returns true if they were missing or had other arguments. */
 async function installTriggers(
   { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
@@ -217,7 +217,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // A trigger with a second argument builds the row image column by column.
+  // With more arguments, the trigger creates the row image column by column, which is slower.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));

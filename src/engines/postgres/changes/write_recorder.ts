@@ -26,7 +26,7 @@ import { parseJson } from "../../../schema/exact_json.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** The writes of a statement to recorded tables, known by the statement's plan or only by table. */
+/** The writes of a statement to recorded tables: by its plan, or only the names of the tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {
@@ -35,22 +35,22 @@ export type RecordedWrite =
     readonly logTables: readonly PostgresLogTable[];
   };
 
-/** The maximum number of changes that one statement inserts. Each change binds two values. */
+/** The maximum number of changes that one INSERT records. Each change binds two values. */
 const maxPerStatement = 1_000;
 
-/** The maximum number of cached statements that were not compiled from a plan. */
+/** The maximum number of statements without a plan whose tables are cached. */
 const maxKnownTexts = 500;
 
 /**
- * Runs writes to recorded tables, and inserts the changes into the log in the same transaction. A
- * write with a plan is recorded row by row. For other writes, only the changed table is recorded.
+ * Runs writes to recorded tables, and inserts their changes into the log in the same transaction.
+ * If a statement has a plan, each changed row is recorded. Otherwise, only the table is.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: CompilePlan;
-  /** For the SQL of a statement without a plan: the recorded tables that it writes to. */
+  /** For the SQL of a statement that has no plan: the recorded tables to which the SQL writes. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -67,7 +67,7 @@ export class WriteRecorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Returns the writes of a statement to recorded tables, or null if there are none. */
+  /** Returns a statement's writes to recorded tables, or null if there are none. */
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
     if (plan !== null) {
@@ -93,7 +93,7 @@ export class WriteRecorder {
     return result;
   }
 
-  /** Runs an insert or a delete, which return their rows, and records the changes. */
+  /** Runs an insert or a delete, whose RETURNING contains the rows, and records the changes. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,
@@ -113,7 +113,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Runs an update and records its changes. First locks and reads the rows for their images. */
+  /** Locks and reads the rows for the images before an update, runs it, and records its changes. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,
@@ -183,8 +183,8 @@ export class WriteRecorder {
   }
 
   /**
-   * Returns the tables whose rows a delete may change, directly or indirectly. A foreign key in a
-   * table of another program may have any action.
+   * Returns the tables in which a delete can change rows by foreign keys, directly or indirectly.
+   * Keys of other programs' tables count as cascading, because their actions are unknown.
    */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
@@ -230,7 +230,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 }
 
 interface RowUpdate {
-  /** The old row image. Null if the row did not yet meet the condition when images were read. */
+  /** The row image before the update, or null if the row did not match when images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }
@@ -253,10 +253,10 @@ async function recordUpdates(
   });
 }
 
-/** Matches statements that may write. WITH may contain a write, and a function may write too. */
+/** Matches statements that can write: WITH can contain a write. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
-/** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */
+/** TRUNCATE and COPY cannot be explained, and count as writes to every recorded table. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
 function beginsWith(words: string): RegExp {
@@ -264,7 +264,7 @@ function beginsWith(words: string): RegExp {
 }
 
 function planOf(statement: Statement): Plan | null {
-  // Only statements of the compiler have the property `plan`, so the cast is safe.
+  // The cast is safe: only the compiler adds the property `plan` to a statement.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 
@@ -273,10 +273,10 @@ function isWrite(plan: Plan): plan is WritePlan {
 }
 
 /**
- * Returns the full names, as in the change log, of the tables that a statement writes to. The
- * function reads the names in the plan of the statement, which is not run. The plan does not
- * include writes by triggers and functions. Only INSERT, UPDATE, DELETE, MERGE and WITH can be
- * explained. Returns null if the server returns no readable plan.
+ * Returns the tables to which a statement writes, by their full names as in the change log. EXPLAIN
+ * shows the names without running the statement, except tables to which only triggers and functions
+ * write. It accepts only INSERT, UPDATE, DELETE, MERGE and WITH. Returns null if the server returns
+ * no readable plan.
  */
 export async function readTargetTables(
   { text, values }: Statement,
@@ -293,7 +293,7 @@ export async function readTargetTables(
   return targets;
 }
 
-/** The members of a plan that the service uses. A server may omit any member. */
+/** The members of an EXPLAIN result that the service uses. Each can be missing. */
 interface PlanNode {
   readonly "Node Type"?: unknown;
   readonly "Schema"?: unknown;

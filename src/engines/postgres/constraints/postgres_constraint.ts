@@ -3,7 +3,7 @@ import { refersTo, type TableInfo } from "../../../schema/table_info.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** Returns the names of the columns that a violated constraint of a Postgres table covers. */
+/** Returns the columns of a violated constraint of a Postgres table, by their database names. */
 export async function postgresConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
@@ -14,7 +14,7 @@ export async function postgresConstraintColumns(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // If several columns have this domain as their type, any of them may contain the wrong value.
+    // If several columns have the domain as their type, each of them could have the wrong value.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const values = [sqlName(table), schema, owner, name, column];
@@ -24,8 +24,8 @@ export async function postgresConstraintColumns(
 }
 
 /**
- * Returns true if rows of the table refer to other rows of the same table by columns that an update
- * may change. In such a table, an update of the referenced row can violate the foreign key.
+ * Returns true if a row can refer to another row of the same table by columns other than the key.
+ * In such a table, an update of the referenced row can violate the foreign key.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
@@ -43,8 +43,8 @@ const columnsOfType = `SELECT a.attname FROM pg_attribute a
 
 /**
  * A query for the columns of the constraint or unique index $4 of table $2.$3, or for column $5.
- * Table $2.$3 is $1 or a partition of $1. For an index over expressions, the query returns all
- * columns that the index depends on.
+ * Table $2.$3 is table $1 or a partition of it. For an index on expressions, the query returns all
+ * columns that the expressions use.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

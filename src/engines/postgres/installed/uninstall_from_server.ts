@@ -4,13 +4,13 @@ import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
-/** The `application_name` of sessions that uninstall. Sessions of a service have another name. */
+/** The `application_name` of a session that uninstalls, by which it differs from a service. */
 export const uninstallApplicationName = "resource-api uninstall";
 
 /**
- * Removes all additions of the service from a Postgres database in one transaction. Before that,
- * calls `announce` with the parts to remove. Throws a plain Error if a service has the database
- * open. Returns true if there were any parts.
+ * Removes everything that the service has installed in a Postgres database, in one transaction.
+ * First calls `announce` with the parts. Throws a plain Error if a service has the database open.
+ * Returns true if there were any parts.
  */
 export async function uninstallFromServer(
   driver: Driver,
@@ -26,12 +26,12 @@ export async function uninstallFromServer(
   });
 }
 
-/** Throws if a service has the database open. Waits a second for a service that is closing. */
+/** Throws if a service has the database open. A service that is closing gets a second to end. */
 async function requireNoService(label: string, connection: Connection): Promise<void> {
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
     if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
-    // Within a transaction, the server caches the list of sessions. This call empties the cache.
+    // Within a transaction, the server caches the list of sessions. This clears that cache.
     await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
     const [other] = await selectNamed(
       connection,
@@ -47,7 +47,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Returns the parts to remove in order: triggers precede the function that they call. */
+/** Returns the installed parts in an order of removal: triggers before the function they call. */
 async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
   const triggers = await selectNamed(
     connection,

@@ -1,12 +1,9 @@
-/**
- * Returns true if Postgres has operators between values of the two types, and a column of one type
- * accepts values of the other.
- */
+/** Returns true if Postgres can compare the two types and store values of either in the other. */
 export function canCompareTypes(declared: string, existing: string): boolean {
   return familyOf(declared) === familyOf(existing);
 }
 
-/** Returns the family of a type. Types of a family can be compared and accept the same values. */
+/** Returns the family of a type. Types of a family can be compared, and store the same values. */
 function familyOf(type: string): string {
   const [plain = ""] = type.toLowerCase().split("(");
   const name = plain.trim();

@@ -11,8 +11,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * Returns the steps that change the columns of a table of Postgres. The order is: drops (generated
- * columns first), new columns, changes, and generated columns after their sources.
+ * Returns the migration steps for the columns of a Postgres table. They drop columns (generated
+ * ones first), add columns, change columns, and then add generated columns, which use the others.
  */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
@@ -37,8 +37,8 @@ export function columnMigrationSteps(table: TableMigration): readonly MigrationS
 }
 
 /**
- * Returns the generated columns that a migration must drop and add again. Postgres can change
- * neither their expressions nor the types of their source columns.
+ * Returns the generated columns that a migration must drop and add again, because Postgres can
+ * change neither their expressions nor the types of the columns in them.
  */
 function computedAgain(table: TableMigration): readonly ColumnShape[] {
   const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
@@ -60,7 +60,7 @@ function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationS
   return alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`, loses);
 }
 
-/** Returns the steps that create the unchanged indexes and constraints of a column again. */
+/** Returns the steps that create a column's unchanged indexes and constraints again. */
 function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
   const { indexes, uniques, checks } = table.pair.shape;
   const isNew = (part: unknown) =>
@@ -88,7 +88,7 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
 
-/** Returns the steps for a column that is not declared. If it stays, rows may omit its value. */
+/** Returns the steps for an undeclared column: drop it, or allow rows to omit its value. */
 function takenAway(table: TableMigration, { existing }: Superfluous): readonly MigrationStep[] {
   const { name, notNull, default: given, countsUp, generated } = existing;
   const column = quoteIdentifier(name);
@@ -126,11 +126,11 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   if (isComputed) {
     steps.push(set("DROP EXPRESSION", "is computed no more"));
   } else if (type !== undefined) {
-    // Drops the identity before the type changes, because the new type may be a string.
+    // The identity is dropped before the type changes: a string column, for example, has none.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }
-    // Postgres does not convert the default together with the column.
+    // Postgres cannot always convert the default together with the column.
     if (has.default !== null || counting?.declared === false) {
       steps.push(set("DROP DEFAULT", "before its type changes"));
     }
@@ -151,7 +151,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   return counting?.declared === true ? [...steps, ...counted(table, name)] : steps;
 }
 
-/** Returns the steps for an identity column, whose numbers continue after the largest value. */
+/** Returns the steps for an identity column. Its numbers continue after the largest value. */
 function counted(table: TableMigration, name: string): readonly MigrationStep[] {
   const column = quoteIdentifier(name);
   const sequence = `pg_get_serial_sequence(${quoteText(table.name)}, ${quoteText(name)})`;
@@ -186,12 +186,12 @@ function retyped(table: TableMigration, name: string): MigrationStep {
   );
 }
 
-/** Returns the SQL expression that converts a column of Postgres from one type to another. */
+/** Returns SQL that converts a Postgres column from one type to another. */
 export function columnConversionSql(column: string, from: string, to: string): string {
   const isNumber = /^(?:smallint|integer|bigint|numeric|real|double precision)/;
   if (from === "boolean" && isNumber.test(to)) return `${column}::integer::${to}`;
   if (to === "boolean" && isNumber.test(from)) return `${column} <> 0`;
-  // As on SQLite, a string is parsed as a JSON document, and not converted to a JSON string.
+  // As on SQLite, a string is parsed as a JSON document, instead of becoming a JSON string.
   const isText = /^(?:text|character)/.test(from);
   if (/^json/.test(to) && !/^json/.test(from) && !isText) return `to_jsonb(${column})::${to}`;
   return `${column}::${to}`;

@@ -40,7 +40,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     mayBeRename: (left, right) => left === right,
     isWider: isWiderPostgresType,
     notNumeric: () => null,
-    // Postgres treats a bare literal as a string.
+    // Without a cast, Postgres would treat the literal as a string.
     cast: (value, type) => `CAST(${value} AS ${type})`,
   },
   running: {
@@ -59,9 +59,9 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     turnsKeysOff: () => false,
   },
   recording: {
-    // A migration need not drop the log's triggers: their arguments name only excluded columns.
+    // The log's triggers can stay: their arguments name only excluded columns.
     pause: recordedOnServer,
-    // A renamed table keeps its triggers, so they are set up as usual.
+    // A renamed table keeps its triggers, which the usual setup of the log then updates.
     resumed: recordedOnServer,
     async of(connection, table) {
       const [trigger] = await selectNamed(
@@ -81,9 +81,9 @@ export const postgresMigrationsEngine: MigrationsEngine = {
 };
 
 /**
- * A migration takes the same advisory lock as the method `createTables` of a database. Waiting for
- * this lock and rewriting a table have no time limit. Waiting for the lock of a table has a limit,
- * because later requests for the table wait, too.
+ * A migration takes the same advisory lock as `createTables` of a database. The wait for this lock,
+ * and the statements that rewrite a table, have no time limit. The wait for a table's lock has one,
+ * because later requests for the table wait as well.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",
@@ -111,12 +111,12 @@ async function recordedOnServer(connection: Connection): Promise<readonly Paused
   }));
 }
 
-/** Returns the excluded columns: the arguments of a trigger after the name of its table. */
+/** Returns the excluded columns: the arguments of a trigger after its table's name. */
 function hiddenIn(args: SqlValue | undefined): readonly string[] {
   return new TextDecoder().decode(hexToBytes(String(args))).split("\0").slice(1, -1);
 }
 
-/** Returns true if the Postgres type `to` can represent every value of the type `from`. */
+/** Returns true if the Postgres type `to` can store each value of the type `from`. */
 export function isWiderPostgresType(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);
@@ -129,7 +129,7 @@ export function isWiderPostgresType(from: string, to: string): boolean {
     !(other.name === "numeric" && one.name.includes("real"));
 }
 
-/** The types whose conversion to a string has a surprising result. */
+/** The types that no migration converts to strings, because the result would surprise users. */
 const binary: ReadonlySet<string> = new Set(["bytea"]);
 
 const wider: ReadonlyMap<string, readonly string[]> = new Map([

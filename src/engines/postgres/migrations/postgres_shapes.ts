@@ -229,7 +229,7 @@ function shapeOf(
   };
 }
 
-/** Returns SQL for the names of numbered columns, as JSON, in the order of the numbers. */
+/** Returns SQL for the names of columns, given by their numbers, as JSON in the same order. */
 function namesOf(table: string, numbers: string): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)

@@ -16,8 +16,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * Returns the steps of a migration on Postgres, which alters its tables. The order is: renames,
- * drops, columns, and at last the constraints and indexes, which refer to columns.
+ * Returns the steps that migrate Postgres tables. The order is: renames, drops, columns, and
+ * finally constraints and indexes, because they refer to columns.
  */
 export function postgresMigrationSteps(
   tables: readonly TableMigration[],
@@ -45,7 +45,7 @@ export function postgresMigrationSteps(
   ];
 }
 
-/** Returns the unchanged foreign keys that would be invalid while the type of a column changes. */
+/** Returns the unchanged foreign keys that a changed column type would temporarily invalidate. */
 function retypedKeys(
   tables: readonly TableMigration[],
 ): readonly (readonly [TableMigration, ForeignKeyShape])[] {
@@ -104,7 +104,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the drops of constraints. Foreign keys precede the constraints that they need. */
+/** Returns the drops of constraints: foreign keys before the keys to which they refer. */
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
   const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
   const dropIndex = (name: string | null) =>
@@ -136,7 +136,7 @@ function memberCheckName({ pair }: TableMigration, column: string | null): strin
   return pair.current.columns.find(({ name }) => name === column)?.members?.check ?? null;
 }
 
-/** Returns the steps that create a table, without foreign keys: tables may refer to each other. */
+/** Returns the steps that create a table without foreign keys, because tables can form a cycle. */
 function creation(shape: TableShape): readonly MigrationStep[] {
   const { name, schema, sql } = shape;
   const { definitions } = parseCreateTable(sql ?? "()");
@@ -186,7 +186,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the update that replaces forbidden strings by the default or NULL, if permitted. */
+/** If `allowDrop` names the column, returns the update of strings that are no longer members. */
 function emptied(
   table: TableMigration,
   column: string,

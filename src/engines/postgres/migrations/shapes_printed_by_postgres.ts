@@ -7,8 +7,8 @@ import { readPostgresShapes } from "./postgres_shapes.ts";
 import type { TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
 /**
- * Returns declared tables with their expressions as Postgres prints them. In this form, expressions
- * can be compared with those of the catalog. The temporary tables for this are rolled back.
+ * Returns declared tables with their expressions as Postgres prints them, so that they can be
+ * compared with the catalog. It creates temporary tables for this, and rolls them back.
  */
 export async function shapesPrintedByPostgres(
   connection: Connection,
@@ -33,7 +33,7 @@ export async function shapesPrintedByPostgres(
   });
 }
 
-/** Returns the statements of a temporary table. It has no foreign keys to permanent tables. */
+/** Returns the statements of a temporary table, which cannot refer to permanent tables. */
 function temporaryTable({ name, sql, indexes }: TableShape): readonly string[] {
   const definitions = parseCreateTable(sql ?? "()").definitions
     .filter(({ column, constraints: [constraint] }) =>
@@ -60,7 +60,7 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // The server names unnamed checks after the temporary table, so these names become null.
+    // The names of unnamed checks contain the temporary table's name, so they become null.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

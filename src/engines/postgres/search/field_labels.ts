@@ -1,11 +1,11 @@
-/** The label of a lexeme in a `tsvector`. The label determines the lexeme's weight. */
+/** The label of a lexeme in a `tsvector`. Each label has a weight in the ranking. */
 export type FieldLabel = "A" | "B" | "C" | "D";
 
 const labels: readonly FieldLabel[] = ["A", "B", "C", "D"];
 
 /**
- * Returns the label of each field. The greatest weight has the first label. If there are more than
- * four weights, neighbouring weights share a label.
+ * Returns a label for each field's weight. `A` is the greatest weight. If there are more than four
+ * weights, neighbouring weights share a label.
  */
 export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   const groups = groupsOf(weights);
@@ -15,7 +15,7 @@ export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   });
 }
 
-/** Returns the weights of the labels D, C, B and A for `ts_rank`. The greatest weight is 1. */
+/** Returns the weights of the labels D, C, B and A for `ts_rank`. The greatest becomes 1. */
 export function rankWeights(weights: readonly number[]): string {
   const greatest = Math.max(...weights);
   const ofLabels = labels.map((_label, index) => {

@@ -11,11 +11,11 @@ import { TextSearchTable } from "./text_search_table.ts";
 
 /** The options of {@link postgresSearch}. */
 export interface PostgresSearchOptions {
-  /** The text search configuration, which stems words and drops stop words. Default: `simple`. */
+  /** The text search configuration, which stems words and removes stop words. Default: `simple`. */
   readonly language?: string | undefined;
   /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The columns to index, in all resources that have them. Default: all columns of strings. */
+  /** The columns to index, in every resource that has them. Default: all string columns. */
   readonly columns?: readonly string[] | undefined;
 }
 
@@ -31,7 +31,7 @@ export const postgresSearchOptionRules = group(
 
 /**
  * A search adapter that keeps its index in the Postgres database of the rows, as a `tsvector` with
- * a GIN index. The index is written in the transaction of the rows, so it never lags.
+ * a GIN index. The transaction that writes rows also updates the index, so it never lags.
  *
  * @example
  * ```ts ignore
@@ -52,11 +52,11 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   };
 }
 
-/** Returns a name of at most 63 bytes. Postgres would truncate longer names to equal names. */
+/** Returns a unique name of at most 63 bytes, to which Postgres would truncate a longer name. */
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  // Eight characters have at most 32 bytes.
+  // Eight characters have at most 32 bytes, and the hash has 16.
   return `${prefix}${[...name].slice(0, 8).join("")}_${hash}`;
 }
 
@@ -71,7 +71,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // Without stemming, words are compared as they were written, which needs no statement.
+    // Words are matched as written unless a language stems them, which needs a statement.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;

@@ -2,8 +2,8 @@ import { type Fragment, join, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 
 /**
- * Compiles a search to a `tsquery`: all terms, each a phrase, and the last word as a prefix. No
- * function in the query can fail, whatever the strings are. Stop words are omitted.
+ * Compiles a search to a `tsquery`: it requires all terms, each as a phrase, and the last word as a
+ * prefix. The SQL fails for no string. Stop words are omitted.
  */
 export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
@@ -12,7 +12,7 @@ export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fr
   return join([...phrases.slice(0, -1), withPrefix(last)], " && ");
 }
 
-/** Returns a query that finds any of the words, the last one as a prefix. */
+/** Returns a `tsquery` that finds any of the words, the last one as a prefix. */
 export function compileAnyWord({ terms }: SearchQuery, language: Fragment): Fragment {
   const words = terms.flatMap((term) => term.words);
   const queries = words.map((word, index) => {
@@ -22,7 +22,7 @@ export function compileAnyWord({ terms }: SearchQuery, language: Fragment): Frag
   return join(queries, " || ");
 }
 
-/** Marks the last lexeme of a query as a prefix. Lexemes are quoted in the text of a query. */
+/** Marks the last lexeme of a `tsquery` as a prefix, in its text form, which quotes lexemes. */
 function withPrefix(query: Fragment): Fragment {
   return sql`coalesce((nullif(${query}::text, '') || ':*')::tsquery, ''::tsquery)`;
 }

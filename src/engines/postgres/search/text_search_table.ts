@@ -20,8 +20,8 @@ import { type FieldLabel, labelFields, rankWeights } from "./field_labels.ts";
 import { compileTextQuery } from "./text_query.ts";
 
 /**
- * The table of one index in Postgres: the key of a row, and its words as a `tsvector` with a GIN
- * index. The table does not store the strings, because responses take their strings from the rows.
+ * The Postgres table of one index: the key of a row, and its words as a `tsvector` with a GIN
+ * index. The strings are not stored in it, because responses contain them from the rows.
  */
 export class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
@@ -59,13 +59,13 @@ export class TextSearchTable implements DocumentTable {
     const name = quoteIdentifier(this.#name);
     const source = tableName(table).texts.join("");
     const columns = table.primaryKey.map(({ dbName, looseCollation }, position) => {
-      // If the column's collation is loose, different keys could be equal.
+      // With the column's loose collation, two different keys could be equal.
       const collation = looseCollation ? ' COLLATE "C"' : "";
       return `${quoteIdentifier(dbName)}${collation} AS ${this.#keys[position]}`;
     });
     return [
       `DROP TABLE IF EXISTS ${name}`,
-      // The key columns have the types of the table's key columns.
+      // `AS SELECT` copies the types of the indexed table's key columns.
       `CREATE TABLE ${name} AS SELECT ${columns.join(", ")} FROM ${source} WHERE false`,
       `ALTER TABLE ${name} ADD COLUMN document tsvector NOT NULL, ` +
       `ADD PRIMARY KEY (${this.#keys.join(", ")})`,
@@ -98,7 +98,7 @@ export class TextSearchTable implements DocumentTable {
   }
 
   /**
-   * Returns the documents within a set of rows. Without OFFSET 0, the planner might evaluate the
+   * Returns the documents of a set of rows. OFFSET 0 prevents the planner from evaluating the
    * search condition for all documents first.
    */
   #documentsOf(within: Fragment): Fragment {
@@ -159,7 +159,7 @@ export class TextSearchTable implements DocumentTable {
   }
 }
 
-/** The version of the conversion of strings to words. An index of another version is rebuilt. */
+/** The version of the code that splits strings into words. Other versions' indexes are rebuilt. */
 const shapeVersion = 1;
 
 const changesPerStatement = 100;

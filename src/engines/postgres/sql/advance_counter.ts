@@ -2,9 +2,9 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
 /**
- * Returns the statement that advances the sequence of a key to the key's largest value. It has no
- * effect without a sequence. If little room remains above the largest value, the sequence is set
- * before the next free value instead.
+ * Returns the statement that raises the sequence of a key to the key's largest value. It has no
+ * effect without a sequence. If the largest value is near the sequence's maximum, the sequence is
+ * set before the next free value instead.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];
@@ -22,5 +22,5 @@ export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statem
   };
 }
 
-/** JavaScript rounds larger JSON numbers. */
+/** JavaScript rounds larger numbers in JSON. */
 const largestSafe = "9007199254740991";

@@ -4,28 +4,28 @@ import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureFromImage } from "./structured_values.ts";
 
-/** The SQL that creates the Postgres change log, except for its triggers. */
+/** The SQL that creates the Postgres change log without its triggers. */
 export interface PostgresLogStatements {
   /** The statements that create the log's tables and index. */
   readonly tables: readonly string[];
-  /** The statement that creates the epoch's table, which an older version of the log lacks. */
+  /** The statement for the table of the epoch. Logs of older versions lack this table. */
   readonly epochTable: string;
-  /** The name of the function that all triggers call. It changes with the function's definition. */
+  /** The name of the trigger function. It contains a hash of the function's definition. */
   readonly functionName: string;
   readonly functions: readonly string[];
 }
 
-/** The name of the log's triggers on Postgres. In alphabetical order, these triggers run first. */
+/** The name of the log's triggers on Postgres, which run first: `!` is first in the alphabet. */
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
-/** The channel of LISTEN and NOTIFY on which the change log's triggers signal other processes. */
+/** The LISTEN and NOTIFY channel on which the log's triggers signal other processes. */
 export const changesChannel = "service_changes";
 
-/** The setting of Postgres that is on in sessions of a process that signals after its commits. */
+/** The Postgres setting that is `on` in a process that itself sends signals after its commits. */
 export const signalsAfterCommitSetting = "resource_api.announces";
 
-/** Returns the statements that create the change log on Postgres, except for its triggers. */
+/** Returns the statements that create the Postgres change log without its triggers. */
 export function postgresLogStatements(schema: string): PostgresLogStatements {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image("")].join();
@@ -37,7 +37,7 @@ export function postgresLogStatements(schema: string): PostgresLogStatements {
     functionName,
     tables: [
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
-      // With a larger CACHE, sessions would reserve numbers, and numbers would not be in order.
+      // With a larger CACHE, each session would reserve numbers, which would then be out of order.
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
   seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -50,7 +50,7 @@ export function postgresLogStatements(schema: string): PostgresLogStatements {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
-    // Crash recovery and promotion empty unlogged tables. See beginPostgresEpoch.
+    // The table is unlogged, so that recovery and promotion empty it. See beginPostgresEpoch.
     epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL
@@ -59,7 +59,7 @@ export function postgresLogStatements(schema: string): PostgresLogStatements {
       image(imageName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
-      // Only the owner may execute these functions. Otherwise any role could write to the log.
+      // Only the owner may execute these functions. Otherwise every role could write to the log.
       ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
         `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
       ),
@@ -68,8 +68,8 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
 }
 
 /**
- * Returns the statements that create the change log's triggers of one table on Postgres. `name` is
- * the table's name in the log. `args` are the arguments of the trigger.
+ * Returns the statements that create the log's triggers of one table on Postgres. `name` is the
+ * table's name in the log. `args` are the trigger's arguments.
  */
 export function postgresTriggers(
   name: string,
@@ -83,13 +83,13 @@ export function postgresTriggers(
     `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
     `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
     `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
-    // Ordinary triggers do not run for replicated changes, which must be recorded, too.
+    // Ordinary triggers do not run for replicated changes, which the log must contain, too.
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
 }
 
-/** Returns an SQL expression for the full name, as in the log, of a table in the search path. */
+/** Returns SQL for the full name, as in the log, of a table that is in the search path. */
 export function logTableNameSql(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
@@ -97,9 +97,9 @@ export function logTableNameSql(name: string): string {
 }
 
 /**
- * SQL that is true if JSON loses a part of a type's values. `t` is the type's row in `pg_type`.
- * Examples are the bounds of an array, the difference between NULL and JSON null in an array or a
- * composite, and whatever an extension's cast to JSON omits. Images then contain text.
+ * SQL that is true if JSON cannot represent the values of a type. `t` is the type's row in
+ * `pg_type`. JSON loses the bounds of an array, the difference between NULL and JSON null in an
+ * array or a composite, and all that an extension's cast to JSON omits. Images then contain text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -108,7 +108,7 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
 /**
- * Returns the image of `row`, a name in FROM, as a trigger of the Postgres change log creates it.
+ * Returns SQL for the image of `row`, a name in FROM, as the log's trigger creates it on Postgres.
  * `texts` are the columns of {@link isTextInImagesSql}.
  */
 export function postgresImageSql(
@@ -120,17 +120,17 @@ export function postgresImageSql(
     const name = quoteIdentifier(dbName);
     return texts.has(dbName) ? `${row}.${name}::text AS ${name}` : `${row}.${name}`;
   });
-  // With the star, `r` is the row, even if a column is also called `r`.
+  // `r.*` is the whole row, even if a column is also called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
-/** Quotes a string as a literal in the SQL of the Postgres change log. */
+/** Quotes a string as a literal in SQL that creates the Postgres change log. */
 export function postgresLiteral(text: string): string {
   const quoted = quoteText(text);
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-/** Decodes a cell of an image in the log to the text that the server sends for its column. */
+/** Decodes a value in a row image to the text that the server sends for the column. */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   const shape = shapeOfColumn(column);
@@ -144,15 +144,15 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (column.kind === "timestamp") {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
-  // The spaces that pad a `char(n)` are not part of the value.
+  // Postgres ignores the spaces that pad a `char(n)`.
   return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
 /**
- * The settings of the session with which images are created. JSON has fixed forms of times, but the
- * form of all other values depends on these settings.
+ * The session settings with which images are created. In JSON, only times have fixed forms. The
+ * forms of other values depend on these settings.
  */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
@@ -163,9 +163,10 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the trigger function. The function runs with the rights of its owner, so a role needs no
- * rights on the log. For safety, every name and operator in the function is qualified. Images have
- * the type json, because jsonb rejects some values of json columns, which would fail the write.
+ * Returns the trigger function. It runs with the rights of its owner, so that writers need no
+ * rights on the log. Every name and operator in it is qualified, so that no search path can replace
+ * them. Images have the type json, because jsonb rejects some json documents, and the write would
+ * fail.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
@@ -197,10 +198,10 @@ END `;
 }
 
 /**
- * SQL that is true if the trigger must wake the readers of the log. Transactions that notify commit
- * one after the other. Therefore only one transaction at a time notifies, and the poll after the
- * signal finds the changes of the others. Sessions of a process that signals after its commits
- * never notify. A transaction that has notified cannot be prepared for a two-phase commit.
+ * SQL that is true if the trigger must send the signal. Transactions with NOTIFY commit one after
+ * the other, so only one transaction at a time sends it. The poll after its signal finds the
+ * changes of the others. No trigger sends it in sessions of a process that signals after its
+ * commits, or if prepared transactions are enabled, which cannot contain a NOTIFY.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${signalsAfterCommitSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
@@ -210,7 +211,7 @@ const isUnannounced = [
 
 /**
  * Returns the function that creates row images if the session has other settings, or if columns are
- * hidden or recorded as text. The catalog names the columns, because they may have changed.
+ * excluded or recorded as text. The catalog names the columns, because they can change.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

@@ -2,8 +2,8 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand of a column whose Postgres type has no column kind: a cast to the type if it
- * can be ordered, else to text. Except for a domain, the cast has no effect, so indexes apply.
+ * Returns the operand for a column whose Postgres type has no column kind: cast to the type if it
+ * has an order, else to text. The cast changes only domains, so indexes can be used.
  */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,
@@ -14,14 +14,14 @@ export function operandOfType(
   return ordered ? sql`${name}${rawSql(`::${sqlName}`)}` : textOfType(name, column);
 }
 
-/** Returns SQL that casts a bound string to the form of {@link operandOfType}. */
+/** Returns SQL that casts a bound string for a comparison with {@link operandOfType}. */
 export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }
 
-/** Returns a column whose type has no column kind, as the text that the service returns. */
+/** Returns a column whose type has no column kind as the text that responses contain. */
 export function textOfType(name: Fragment, column: ColumnInfo): Fragment {
-  // Unlike the usual output of `inet`, a cast to text always appends the network length.
+  // abbrev() omits the network length `/32` of an `inet`, which a cast to text appends.
   return column.databaseType?.sqlName === inet ? sql`abbrev(${name})` : sql`${name}::text`;
 }
 

@@ -38,8 +38,8 @@ import { postgresEngine } from "../postgres_engine.ts";
 
 /**
  * Returns the SQL dialect of Postgres, on a server or embedded. The drivers return every value as
- * the text of the server, and bind every parameter as text, so no library converts values. The
- * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ * the server's text, and bind every parameter as text, so no library converts values. A session
+ * must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
@@ -62,7 +62,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // Every stored text can be bound again, even an invalid one. Only the JSON null becomes NULL.
+    // A stored text can be bound again, even if it is invalid. Only the document `null` cannot.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: hasOtherStoredForms,
     selected: (column) => asValue(column),
@@ -77,12 +77,12 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     comparesRows: true,
     plansSemiJoins: true,
-    // The comparison needs no change, because the planner has statistics about frequent values.
+    // No mark is needed, because Postgres has statistics about frequent values.
     selective: (comparison) => comparison,
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
-    // Postgres ends a statement at its timeout, so a check is not necessary.
+    // Postgres itself ends a statement at its timeout, so no check is needed.
     scanCheck: null,
     groupCheck: null,
     requireRow: failUnless,
@@ -106,13 +106,13 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are text already. Other columns of the kind `text` are cast. */
+/** The types that are already text. Other columns of the kind `text` are cast to it. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
 const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
 
-/** The largest values of integer types that are narrower than their kind. */
+/** The largest values of the integer types that cannot store every 64-bit integer. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
   ["smallint", 0x7fff],
@@ -137,12 +137,12 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Returns the comparisons that have the same result in memory as in the database. A float4 column
- * has none, because the database rounds the compared value to the few digits of the type.
+ * Returns the comparisons with equal results in memory and in the database. A float4 column has
+ * none, because the database rounds the other value to the precision of float4.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Enum labels are equal if their strings are. Only the database compares values of other types.
+  // Enum labels are equal if their strings are. Only the database compares other types.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
@@ -155,7 +155,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** Forces a strict collation. If ALICE equaled alice, a scope would match rows of other users. */
+/** Forces an exact collation. With `ALICE` equal to `alice`, scopes could match others' rows. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column, row);
   const value = asValue(column, row);
@@ -166,7 +166,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation even if the column has it, because other programs may create tables. */
+/** Names the collation, because in other programs' tables, the column can have another one. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
@@ -190,8 +190,8 @@ function listed(
 }
 
 /**
- * The inner ORDER BY finds the first rows, by an index if there is one. The rank preserves their
- * order. The limit for all rows is in the inner query, so that the database stops early.
+ * The inner ORDER BY finds each key's first rows, by an index if there is one, and `rank` keeps
+ * their order. The limit for all keys is in the inner query, so that the database stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;
@@ -219,15 +219,15 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
 }
 
 /**
- * Returns true if the value is in the range of float4. `0.1` must be rounded to equal the stored
- * 0.1, but the cast fails for 1e300 and for 1e-300.
+ * Returns true if a cast of the value to float4 succeeds, which rounds `0.1` as the stored 0.1 was
+ * rounded. It fails for 1e300 and for 1e-300.
  */
 function isSingle(value: unknown): boolean {
   const rounded = Math.fround(Number(value));
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
 }
 
-/** Returns true for char(n), whose trailing spaces do not count, and for domains of text. */
+/** Returns true for char(n), which ignores trailing spaces, and for domains of text. */
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
     column.databaseType === undefined &&

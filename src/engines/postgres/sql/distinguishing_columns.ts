@@ -3,9 +3,9 @@ import { type Fragment, identifier, join, sql } from "../../../sql/fragment.ts";
 import { postgresKinds } from "./postgres_kinds.ts";
 
 /**
- * Returns the last columns of an ORDER BY in Postgres, which distinguish rows so that only
- * identical rows sort as equal. Columns that have no order are hashed, and so are columns whose
- * equal values may be different strings, like `1.0` and `1.00`.
+ * Returns the last columns of an ORDER BY in Postgres, with which only identical rows sort as
+ * equal. Columns without an order are hashed. So are columns in which different strings can be
+ * equal, like `1.0` and `1.00`.
  */
 export function distinguishingColumns(
   columns: readonly ColumnInfo[],

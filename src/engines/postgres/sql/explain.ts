@@ -4,9 +4,9 @@ import type { RowEstimate } from "../../../sql/dialect.ts";
 import { sql, type SqlValue } from "../../../sql/fragment.ts";
 
 /**
- * The plans of Postgres, in JSON, because a value in the text form could contain line breaks. The
- * planner inserts the bound values into its conditions, and these are masked. The planner reduces a
- * comparison with a boolean to the column or its negation.
+ * Shows Postgres query plans, read as JSON, because values in the text form can contain line
+ * breaks. The planner writes bound values into conditions, so they are masked. It simplifies a
+ * comparison with a boolean to the column or its negation, without a value.
  */
 export const postgresExplain: ExplainDialect = {
   statement: (text) => `EXPLAIN (FORMAT JSON) ${text}`,
@@ -55,7 +55,7 @@ function withoutConstants(expression: string): string {
   return expression.replace(tokens, (token) => /^['\d]/.test(token) ? "?" : token);
 }
 
-/** A quoted name, a string with doubled quotes, a name or a parameter, and a number. */
+/** Matches a quoted name, a string with doubled quotes, a name or a parameter, or a number. */
 const tokens =
   /"(?:[^"]|"")*"|'(?:[^']|'')*'|[$_\p{L}][$_\p{L}\p{N}]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?/giu;
 
@@ -73,11 +73,11 @@ export const postgresEstimate: RowEstimate = {
   parse: plannedRows,
 };
 
-/** Returns 120 for `[{"Plan": {"Plan Rows": 120, …}}]`. */
+/** Returns the number of rows (120) in `[{"Plan": {"Plan Rows": 120, …}}]`, or null. */
 function plannedRows(cell: SqlValue): number | null {
   const plans = typeof cell === "string" ? parseJson(cell) : undefined;
   if (!Array.isArray(plans)) return null;
-  // Any member may be missing, because other servers of this protocol may have other plans.
+  // Each member can be missing, because other servers with this protocol have other plans.
   const [first] =
     plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
   const rows = first?.Plan?.["Plan Rows"];

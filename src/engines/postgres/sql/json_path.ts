@@ -39,19 +39,19 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   boundNumber: (plain) => sql`${plain}::numeric`,
 };
 
-/** Returns true if a `json` document has an escaped character that no Postgres string can have. */
+/** Returns true if a `json` document has an escaped character that Postgres strings cannot have. */
 export function isUnreadableDocument(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }
 
-/** A number with a longer exponent would end the statement with an error. */
+/** A cast of a number with a longer exponent would fail, and end the statement. */
 const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
 function keepsText(column: ColumnInfo): boolean {
   return column.existingType !== null && introspectedTypeName(column) !== "jsonb";
 }
 
-/** Follows a path. A name leads to a member, and an index leads to a member or an element. */
+/** Follows a path. A name selects a member, and an index can select a member or an element. */
 function follow(document: Fragment, path: JsonPath): Fragment {
   return path.reduce<Fragment>(
     (value, name) =>
@@ -63,8 +63,8 @@ function follow(document: Fragment, path: JsonPath): Fragment {
 }
 
 /**
- * Returns the document of a `json` column, or NULL if its text has an escaped character that no
- * Postgres string can have. Accessing such a document would end the statement with an error.
+ * Returns the document of a `json` column, or NULL if it has an escaped character that a Postgres
+ * string cannot have. An access to such a document would end the statement with an error.
  */
 function readable({ dbName }: ColumnInfo): Fragment {
   const document = sql`${identifier(dbName)}::json`;
@@ -74,9 +74,9 @@ function readable({ dbName }: ColumnInfo): Fragment {
   } THEN ${document} END)`;
 }
 
-/** NUL, and an unpaired surrogate, after an even number of backslashes. */
+/** NUL or an unpaired surrogate, as an escape after an even number of backslashes. */
 const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
   "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
 
-/** Postgres and JavaScript interpret the pattern in the same way. */
+/** The pattern has the same meaning in Postgres and in JavaScript. */
 const unreadableText = new RegExp(unreadable);

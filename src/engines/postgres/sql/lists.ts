@@ -4,7 +4,7 @@ import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 
-/** Returns the conditions on items of Postgres lists, with operators that a GIN index supports. */
+/** Returns the conditions on items of Postgres lists, with operators for which GIN indexes work. */
 export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bound">): ListDialect {
   return {
     holds(column, items, quantifier) {
@@ -12,7 +12,7 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
         const sign = rawSql(quantifier === "all" ? "@>" : "&&");
         return sql`${operand(column)} ${sign} ${bound(items, column)}`;
       }
-      // The cast is safe: for a column of documents, the operators pass document items.
+      // The cast is safe: for a JSON column, the operators pass document items.
       const wanted = items as readonly DocumentItem[];
       const { type, document } = postgresJsonPaths.whole(column);
       const groups = quantifier === "all" ? [wanted] : wanted.map((item) => [item]);

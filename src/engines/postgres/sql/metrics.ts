@@ -7,7 +7,7 @@ import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts
 import { postgresKinds } from "./postgres_kinds.ts";
 import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
 
-/** Returns the metrics of Postgres, which adds integers and decimals as exact `numeric`s. */
+/** Returns the metrics of Postgres, which adds integers and decimals exactly, as `numeric`. */
 export function postgresMetrics(
   { operand, ordered }: Pick<Dialect, "operand" | "ordered">,
 ): MetricDialect {
@@ -20,7 +20,7 @@ export function postgresMetrics(
       if (extremes === "of text") {
         return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")${cast}`;
       }
-      // In a collation where different strings are equal, the minimum would not be unique.
+      // In a collation where different strings are equal, the minimum could be any of them.
       const value = column.looseCollation ? operand(column) : ordered(column);
       return sql`${rawSql(name)}(${value})`;
     },
@@ -31,8 +31,8 @@ export function postgresMetrics(
       const { arithmetic } = kindProperties[column.kind];
       if (arithmetic === "double") return sql`avg(${summand(column)})`;
       if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // The sum is first rounded to so many digits that rounding twice equals rounding once. A
-      // quotient has only a few more digits than its operands.
+      // A quotient has only a few more digits than its operands. With 12 more digits in the sum,
+      // rounding the quotient twice is as exact as rounding it once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },

@@ -2,16 +2,16 @@ import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
 import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
 import { type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 
-/** The types, by their numbers, whose values are numbers on every engine. */
+/** The type OIDs whose values are numbers on every engine. */
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
-/** text, varchar, char(n), name, date and uuid, whose strings are the same on every engine. */
+/** The OIDs of text, varchar, char(n), name, date and uuid, with equal strings on all engines. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
 const booleanType = 16;
 const bytesType = 17;
 
 /**
- * Decodes a Postgres value that belongs to no column to the value that SQLite would return. For
- * example, true is 1 and a numeric is a double. Returns undefined for types without a common form.
+ * Decodes a Postgres value without a column to the value that SQLite would return: true becomes 1,
+ * and a numeric becomes a double. Returns undefined for a type that the engines return differently.
  */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return storedValueAsJson(value);
@@ -21,7 +21,7 @@ export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   return type === bytesType ? bytesToBase64(hexToBytes(value.slice(2))) : undefined;
 }
 
-/** Parses a number. NaN and the infinities, which JSON lacks, keep their names. */
+/** Parses a number. NaN and the infinities, which JSON lacks, stay strings. */
 function numberOf(text: string): number | bigint | string {
   if (/^-?\d{1,19}$/.test(text)) {
     const integer = BigInt(text);

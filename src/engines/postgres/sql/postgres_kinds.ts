@@ -4,15 +4,15 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, rawSql } from "../../../sql/fragment.ts";
 
 export interface PostgresKind {
-  /** The type of a column that the service creates. */
+  /** The type of the kind's columns in tables that the service creates. */
   readonly type: string;
-  /** The cast of a bound value to the type that is compared with columns of the kind. */
+  /** The cast of a bound value to the type with which the column is compared. */
   readonly cast: Fragment;
-  /** True if equal values are identical. False for 1.0 and 1.00, and for kinds without equality. */
+  /** True if equal values are identical, unlike 1.0 and 1.00. False for kinds without equality. */
   readonly isStrict: boolean;
-  /** The form in which SQL computes minima and maxima. All forms have the same order. */
+  /** The type on which SQL computes minima and maxima, in the same order as the kind's own. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /** The values that an existing column may store unlike the service: none, zero, or any value. */
+  /** The values that can be stored in another form than the service writes: none, zero, or all. */
   readonly otherForms: "none" | "of zero" | "all";
 }
 
@@ -23,22 +23,22 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   text: { ...strict, type: 'text COLLATE "C"', cast: rawSql("::text") },
   integer: { ...strict, type: "int8", cast: rawSql("::int8") },
   bigint: { ...strict, type: "int8", cast: rawSql("::int8") },
-  // Floats have the value −0, which the service returns as 0.
+  // Floats have a −0, which the service returns as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, and before 18 none of uuids. Their text has the same order.
+  // Postgres has no min() of booleans, and before version 18 none of uuids. Text has their order.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
   uuid: { ...strict, type: "uuid", cast: rawSql("::uuid"), extremes: "of text" },
-  // The text of a document may have spaces and trailing zeros, and the JSON null is not NULL.
+  // A document can have other spaces or zeros than the service writes, and `null` is not NULL.
   json: { ...loose, type: "jsonb", cast: rawSql("::jsonb"), otherForms: "all" },
   bytes: { ...loose, type: "bytea", cast: rawSql("::bytea") },
 };
 
 /**
- * Returns true if Postgres may store a value in another form than a write of the service would.
- * Some Postgres types also have special values that do not exist in their column kind.
+ * Returns true if Postgres can store the value in another form than a write of the service has, or
+ * as one of a type's special values, which the column kind lacks.
  */
 export function hasOtherStoredForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
   const { otherForms } = postgresKinds[kind];

@@ -2,7 +2,7 @@ import { firstCodePoints } from "../../../sql/code_points.ts";
 import type { PreviewDialect } from "../../../sql/preview_dialect.ts";
 import { identifier, sql } from "../../../sql/fragment.ts";
 
-/** Reads only the beginning of a value. Postgres returns bytes as `\x` and hexadecimal digits. */
+/** Reads only the beginnings of values. Postgres returns bytes as `\x` and hexadecimal digits. */
 export const postgresPreview: PreviewDialect = {
   selected({ dbName, kind }, length) {
     const name = identifier(dbName);

@@ -5,14 +5,14 @@ import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
-/** The SQL of Postgres for conditions on row images. The rows need not be in their table. */
+/** The SQL of Postgres for conditions on row images, which need not be in their table. */
 export const postgresImages: ImageDialect = {
   maxRows: 1_000,
   batchKey: () => "",
   from,
 };
 
-/** Returns the row images as a FROM item. The input functions of the types parse the values. */
+/** Returns the row images as a FROM item, whose values the database parses by their types. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {
@@ -32,14 +32,14 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
   if (!isDocument(column)) return JSON.stringify(String(value));
-  // Filters find no values in an unreadable document, and `jsonb` does not accept the document.
+  // `jsonb` rejects an unreadable document. Filters find no values in it, just as in `[]`.
   const document = String(value);
   return isUnreadableDocument(document) ? "[]" : withCastableNumbers(document);
 }
 
 /**
- * Replaces numbers such as `1e999999`, which `json` stores but `jsonb` rejects. No filter compares
- * with the replacement.
+ * Replaces numbers such as `1e999999`, which `json` stores but `jsonb` rejects. No filter can match
+ * the replacements.
  */
 function withCastableNumbers(document: string): string {
   if (!/[eE][+-]?\d{4}/.test(document)) return document;

@@ -10,7 +10,7 @@ import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
 import { requireBindable, type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
 
-/** Encodes a value as text that Postgres reads as a value of the column. */
+/** Encodes an in-process value as text, which Postgres reads as a value of the column. */
 export function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   const shape = shapeOfColumn(column);
@@ -34,7 +34,7 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
 }
 
-/** Returns the JSON shape of a column's values. */
+/** Returns the structure (list, record, map or single value) of a column's values. */
 export function shapeOfColumn(
   { databaseType }: ColumnInfo,
 ): Exclude<ValueShape, { readonly kind: "any" }> {
@@ -43,7 +43,7 @@ export function shapeOfColumn(
   return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
 }
 
-/** An invalid member is returned unchanged, and does not make the whole structure invalid. */
+/** An invalid member is returned unchanged, so that the rest of the structure stays valid. */
 const memberCodec: MemberCodec = {
   encode,
   decode: (text, column) => decode(text, column, () => {}),
@@ -89,7 +89,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
-/** Returns a 64-bit integer as a number, or as a bigint if a number would not be exact. */
+/** Returns a 64-bit integer as a number, or as a bigint if a number would round it. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
@@ -97,7 +97,7 @@ function integerOf(text: string): number | bigint {
 
 const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
 
-/** Parses `2024-01-01 00:00:00.123456+00`. A `timestamp` has no zone. All times are UTC. */
+/** Parses `2024-01-01 00:00:00.123456+00`. A `timestamp` has no `+00`. All times are in UTC. */
 function instantOf(text: string): string | undefined {
   const match = timestampText.exec(text);
   if (match === null) return undefined;

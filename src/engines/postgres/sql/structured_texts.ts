@@ -1,7 +1,7 @@
-/** A value in the text of a Postgres array, or a nested list of values. */
+/** A value in the text form of a Postgres array, or a nested list of values. */
 export type ArrayItem = string | null | readonly ArrayItem[];
 
-/** Writes an array of Postgres, such as `{"a",NULL}`. */
+/** Returns the text of a Postgres array, such as `{"a",NULL}`. */
 export function printArray(items: readonly ArrayItem[], delimiter: string): string {
   const texts = items.map((item) =>
     typeof item === "object" && item !== null ? printArray(item, delimiter) : printItem(item)
@@ -13,22 +13,22 @@ function printItem(item: string | null): string {
   return item === null ? "NULL" : quoted(item);
 }
 
-/** Writes a value of a composite type of Postgres: `("a",)`. A NULL is an empty member. */
+/** Returns the text of a Postgres composite value: `("a",)`. A NULL is an empty member. */
 export function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }
 
-/** Writes an hstore of Postgres, such as `"a"=>"1", "b"=>NULL`. */
+/** Returns the text of a Postgres hstore, such as `"a"=>"1", "b"=>NULL`. */
 export function printMap(members: readonly (readonly [string, string | null])[]): string {
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 
-/** Quotes a value. Arrays, composites and hstores allow a backslash before any character. */
+/** Quotes a value. In arrays, composites and hstores, a backslash can precede any character. */
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Reads an array as Postgres writes it. Returns null for a lower bound other than 1. */
+/** Parses an array as Postgres prints it. Returns null if its lower bound is not 1. */
 export function readArray(text: string, delimiter: string): readonly ArrayItem[] | null {
   if (!text.startsWith("{")) return null;
   let at = 0;
@@ -59,7 +59,7 @@ export function readArray(text: string, delimiter: string): readonly ArrayItem[]
   return readItems();
 }
 
-/** Reads a value of a composite type as Postgres writes it. */
+/** Parses a composite value as Postgres prints it. */
 export function readRecord(text: string): readonly (string | null)[] {
   const members: (string | null)[] = [];
   let at = 1;
@@ -78,7 +78,7 @@ export function readRecord(text: string): readonly (string | null)[] {
   return members;
 }
 
-/** Reads an hstore as Postgres writes it. */
+/** Parses an hstore as Postgres prints it. */
 export function readMap(text: string): readonly (readonly [string, string | null])[] {
   const members: (readonly [string, string | null])[] = [];
   let at = 0;
@@ -93,7 +93,7 @@ export function readMap(text: string): readonly (readonly [string, string | null
   return members;
 }
 
-/** Reads the string between quotes from `at`. Two quotes represent one quote, and so does `\"`. */
+/** Reads the quoted string at `at`. Both `""` and `\"` represent one quote. */
 function readQuoted(text: string, at: number): { readonly value: string; readonly end: number } {
   let value = "";
   let from = at + 1;

@@ -16,14 +16,14 @@ import {
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 
-/** Encodes and decodes a member of a structure like a value of a separate column. */
+/** Encodes and decodes a member of a structure, as if it were the value of a column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
-  /** Returns undefined for the JSON null, because the service would return it as NULL. */
+  /** Decodes a member. Returns undefined for the document `null`, which would look like NULL. */
   decode(text: string, column: ColumnInfo): unknown;
 }
 
-/** Encodes a list, record or map for Postgres. A string is unchanged: it comes from a row. */
+/** Encodes a list, record or map for Postgres. A string was not decoded, and stays the same. */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
   if (typeof value === "string") return value;
   switch (shape.kind) {
@@ -64,7 +64,7 @@ function textOf(value: unknown, column: ColumnInfo, { encode }: MemberCodec): st
   return encoded instanceof Uint8Array ? `\\x${bytesToHex(encoded)}` : String(encoded);
 }
 
-/** Decodes a structure. Returns undefined for a structure that JSON cannot express. */
+/** Decodes a list, record or map. Returns undefined if JSON cannot represent it. */
 export function decodeStructure(text: string, shape: Structure, codec: MemberCodec): unknown {
   switch (shape.kind) {
     case "list": {
@@ -93,7 +93,7 @@ function listOf(
   const list: unknown[] = [];
   for (const item of items) {
     const isNested = typeof item === "object" && item !== null;
-    // A two-dimensional list of documents would be read as a list of lists.
+    // In a response, the inner lists would look like JSON documents that are lists.
     if (isNested && !hasDimensions(shape)) return undefined;
     const value = isNested ? listOf(item, shape, codec) : memberOf(item, shape.element, codec);
     if (value === undefined) return undefined;
@@ -108,7 +108,7 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
   return value === null ? undefined : value;
 }
 
-/** Returns the Postgres text of a structure from its JSON. `cell` decodes a member's JSON. */
+/** Converts a structure in a row image to Postgres text. `cell` decodes the JSON of a member. */
 export function structureFromImage(
   raw: string,
   shape: Structure,
@@ -118,7 +118,7 @@ export function structureFromImage(
     const value = member === undefined ? null : cell(member, column);
     return value === null ? null : String(value);
   };
-  // If the type of a value has no JSON form, the JSON string contains the value's text.
+  // A value whose type has no JSON form is a JSON string that contains its Postgres text.
   if (raw.startsWith('"')) return JSON.parse(raw);
   switch (shape.kind) {
     case "list": {

@@ -3,7 +3,7 @@ import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 
 export const postgresSyntax: SqlSyntax = {
   tokens: standardSqlTokenPattern,
-  // The catalog of Postgres adds casts, and parentheses around comparisons.
+  // The Postgres catalog adds casts, and parentheses around comparisons.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:
     /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy,
@@ -16,7 +16,7 @@ export const postgresSyntax: SqlSyntax = {
   },
 };
 
-/** Comments of Postgres nest. */
+/** Returns the end of a comment. In Postgres, comments can be nested. */
 function endOfNestedComment(script: string, at: number): number {
   let depth = 0;
   for (const match of script.slice(at).matchAll(/\/\*|\*\//g)) {
@@ -45,7 +45,7 @@ function withoutCasts(words: readonly string[]): readonly string[] {
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
 
-/** Converts `(a >= 1) AND (a <= 9)` to `a >= 1 AND a <= 9`: a comparison binds more tightly. */
+/** Converts `(a >= 1) AND (a <= 9)` to `a >= 1 AND a <= 9`. A comparison binds tighter than AND. */
 function withBareComparisons(words: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at++) {

@@ -4,8 +4,8 @@ import { charactersFoldingTo, fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
 /**
- * The text operators of Postgres and PGlite. All of them use the collation "C", so the server's
- * locale has no effect. The collation orders by code point, and lower() then folds only ASCII.
+ * The text operators of Postgres. All of them use the collation "C", so the server's locale has no
+ * effect: strings are ordered by code point, and lower() folds only ASCII.
  */
 export const postgresText: TextDialect = {
   contains,
@@ -24,7 +24,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`strpos(${operand} COLLATE "C", ${argument}) > 0`;
 }
 
-/** Uses a range, so that an index can be used. */
+/** The range lets the database use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
   const end = minStringAfterPrefix(argument);
@@ -41,10 +41,10 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * Folds the characters of the operand that matter for `argument`: ASCII by lower(), and other
- * characters only if they fold to a character of the argument. All other characters differ from the
- * argument's characters, whatever their case. Therefore the result is exact, and independent of the
- * server's case rules and Unicode version.
+ * Folds the characters of the operand that matter for `argument`: ASCII by lower(), and others only
+ * if they fold to a character of the argument. All other characters differ from the argument's,
+ * whatever their case. So the result is exact, and independent of the server's case rules and
+ * Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

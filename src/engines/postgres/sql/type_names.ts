@@ -1,6 +1,6 @@
 /**
- * Returns the name of a Postgres type as its catalog prints it: `int8` → `bigint`, `timestamptz(6)`
- * → `timestamp(6) with time zone`. A collation is preserved.
+ * Returns a Postgres type as the catalog prints it: `int8` → `bigint`, `timestamptz(6)` →
+ * `timestamp(6) with time zone`. A collation is kept.
  */
 export function postgresTypeName(declared: string): string {
   const short = declared.trim()
@@ -18,7 +18,7 @@ export function postgresTypeName(declared: string): string {
   return `${name}${whole}${tail}${rest}`;
 }
 
-/** In a name, the part after `|` follows the type's numbers, as in `time(3) with time zone`. */
+/** The part after `|` follows the numbers of the type, as in `time(3) with time zone`. */
 const names: ReadonlyMap<string, string> = new Map([
   ["int2", "smallint"],
   ["int4", "integer"],

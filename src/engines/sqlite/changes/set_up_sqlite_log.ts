@@ -15,8 +15,8 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /**
- * Sets up the change log in a SQLite file in one transaction: creates it if necessary, and installs
- * the tables' triggers. Returns the tables of which only the writes of this process are recorded.
+ * Sets up the change log in a SQLite file in one transaction: creates it if it is missing, and
+ * installs the triggers. Returns the tables of which only this process's writes are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,
@@ -29,7 +29,7 @@ export function setUpSqliteLog(
   );
 }
 
-/** Sets up the change log in an open transaction of a SQLite file. */
+/** Sets up the change log in a transaction of a SQLite file that is already open. */
 export async function setUpSqliteLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
@@ -53,7 +53,7 @@ async function recordGap({ name }: TableInfo, connection: Connection): Promise<v
   });
 }
 
-/** Creates the log. Returns true if the log is new. */
+/** Creates the log if it is missing. Returns true if it was. */
 async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
@@ -68,13 +68,13 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // An earlier version had no column `mark`, and SQLite cannot add such a column to existing rows.
+  // Logs of an earlier version have no column `mark`. SQLite can add it only without rows.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
     await connection.query({ text, values: [] });
   }
-  // The numbers of changes start at 1 again. The new epoch invalidates an earlier log's tokens.
+  // The numbers of changes start again at 1. A new epoch makes the old log's resume tokens invalid.
   await connection.query({
     text: `INSERT INTO "_service_meta" (name, value)
       VALUES ('epoch', ?), ('secret', ?), ('floor', '0'), ('floor_mark', '0')
@@ -99,7 +99,7 @@ interface Installed {
   readonly isFresh: boolean;
 }
 
-/** Installs the triggers of a table. Outdated triggers have other names and are replaced. */
+/** Installs the triggers of a table. Outdated triggers have other names, and are replaced. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
@@ -117,8 +117,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store rows that a write may replace. Rows that earlier triggers stored are deleted,
-  // because they may have changed while there were no triggers.
+  // Triggers store the rows that a write can replace. Rows from earlier triggers are deleted,
+  // because they can have changed while there were no triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],
@@ -153,7 +153,7 @@ async function triggersOf(
 
 /**
  * Returns true if the triggers are installed and run first. SQLite first runs the trigger that was
- * created last. If another trigger changes the row again, that change must come later in the log.
+ * created last. If another trigger changes a row again, its change must come later in the log.
  */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);

@@ -23,7 +23,7 @@ export interface SqliteChangeLogOptions extends Pick<OpenSourceOptions, "changes
   readonly random: Random;
 }
 
-/** Opens the change log of a SQLite file that has been set up, to read it step by step. */
+/** Opens the change log of a SQLite file that has been set up. It is read step by step. */
 export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
@@ -31,9 +31,9 @@ export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Prom
   return log;
 }
 
-/** The maximum number of changes in a step, because reading blocks the process. */
+/** The maximum number of changes in a step, because reading a step blocks the process. */
 const maxPerStep = 500;
-/** The size at which a step ends, in bytes of images. Rows may be large, and memory is limited. */
+/** The size at which a step ends, in bytes of row images. It limits the memory in use. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 
@@ -41,25 +41,25 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The select list for the epoch of the log, and for the number and mark of the last change. */
+/** A select list for the epoch of the log, and for the number and the mark of its last change. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** The select list for the number of the last purged change, and for the mark of change `?`. */
+/** A select list for the number of the last purged change, and for the mark of the change `?`. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** SQL for the number of changes in the next step of the log: at least one, limited by bytes. */
+/** SQL for the number of changes in the next step: at least one, with a limited size in bytes. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The columns of the log, and then the columns of a change, which are NULL without a change. */
+/** The columns of the log's state, then those of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -79,7 +79,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** One statement, so that no purge runs between reading the last purged number and the rows. */
+/** One statement reads both, so that no purge can run between the floor and the rows. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
@@ -179,7 +179,7 @@ class SqliteChangeLog implements ChangeLog {
   async purge(): Promise<void> {
     const { retentionMs, maxRows } = this.#options.changes;
     const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
-    // Each round is a separate transaction, so that writers run between two rounds.
+    // Each round is a separate transaction, so that writers can run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome(limits);
   }
 
@@ -187,7 +187,7 @@ class SqliteChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Deletes some old changes. Returns true if there may be more to delete. */
+  /** Deletes some old changes. Returns true if more can be deleted. */
   #purgeSome([keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[]): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
@@ -197,7 +197,7 @@ class SqliteChangeLog implements ChangeLog {
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
         values: [keepSeconds, minSeconds, maxRows],
       });
-      // SQLite takes `mark` from the row with the largest `seq`.
+      // Next to max(seq), SQLite returns the `mark` of the same row.
       const [last = null, mark = null] = rows[0] ?? [];
       if (last === null) return false;
       await connection.query({
@@ -218,9 +218,9 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns true if the log contains the change at a position. In a restored file, the epoch and
-   * the numbers can be the same, but the random mark differs. Then the log gets a new epoch,
-   * because clients may have received changes that the file lacks.
+   * Returns true if the log contains the change at a position. A restored file can have the same
+   * epoch and numbers, but other random marks. The log then gets a new epoch, because clients can
+   * have received changes that the file lacks.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;

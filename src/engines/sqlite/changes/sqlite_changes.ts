@@ -23,14 +23,14 @@ export const sqliteChangesEngine: ChangesEngine = {
         driver.isShared ? await untrackedWriteDetector(driver, untracked) : null,
       open: ({ hints, changes }) =>
         openSqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
-      // A table without permanent triggers has temporary triggers, which record its writes.
+      // If a table has no permanent triggers, temporary ones record the writes of this connection.
       recordingDriver: () => driver,
     };
   },
   images: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
   polling: sqlitePolling,
   mark: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-  // There is only one writer at a time, so changes after `mark` belong to this transaction.
+  // SQLite has one writer at a time, so all changes after `mark` belong to this transaction.
   changesSince: (table, mark) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
@@ -50,19 +50,19 @@ export const sqliteChangesEngine: ChangesEngine = {
   whyForbidden: ({ label }) => Promise.resolve(`${label} may not be written to`),
 };
 
-/** Polls how often other connections have committed, which takes almost no time. */
+/** Polls the number of commits of other connections, which takes almost no time. */
 function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListener): PollingMethod {
-  /** The last known count of commits. Null after a failed poll, which also counts as a change. */
+  /** The last known result. Null after a failed poll, which counts as a change of the result. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
     const version = await catching<unknown>(
       async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
-      // The error is ignored, because the next read of the log has the same error and reports it.
+      // The next read of the log has the same error and reports it, so it is ignored here.
       () => null,
     );
     const isNews = version !== known;
-    // If the search for untracked writes fails, the next poll repeats it: `known` is unchanged.
+    // After a failed search for untracked writes, `known` stays, so the next poll repeats it.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;
@@ -73,7 +73,7 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition for images that may contain the value. It can match other images too. */
+/** Returns a condition for images that can contain the value. It can also match others. */
 function mayHave(
   column: ColumnInfo,
   value: string,

@@ -3,15 +3,13 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 
 /**
- * Creates the detector of untracked writes. It detects whether other programs have written to a
- * SQLite file whose tables have no triggers. Then it records a `touch` of each table, because their
- * changes are unknown. The writing connection counts the commits of other connections. If another
- * process of the service has recorded a change since the last count, the commit counts as a commit
- * of that process.
+ * Creates the detector of untracked writes: those of other programs to a SQLite file whose tables
+ * have no triggers. It records them as a `touch` of each table, because the changed rows are
+ * unknown. It notices them by the count of other connections' commits. If another process of the
+ * service has recorded a change since the last count, the commits count as commits of that process.
  *
- * Writes while no process was running cannot be detected, because a file with a write-ahead log
- * counts its changes only if its first page changes. Therefore a process records a `touch` at its
- * start.
+ * Writes while no process was running cannot be detected, because with a write-ahead log, the
+ * file's change counter usually stays the same. Therefore a process records a `touch` at its start.
  */
 export async function untrackedWriteDetector(
   driver: Driver,
@@ -33,7 +31,7 @@ export async function untrackedWriteDetector(
     });
 }
 
-/** Statements that create a counter of the changes that this connection records. */
+/** Statements that count the changes that this connection records, in a temporary table. */
 const ownChangesCounter = [
   `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
   `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,
@@ -42,9 +40,9 @@ const ownChangesCounter = [
 ];
 
 interface Counts {
-  /** A value that changes with every commit of another connection. */
+  /** Changes with every commit of another connection. */
   readonly commits: string;
-  /** A value that changes when other connections have recorded or purged changes. */
+  /** Changes if other connections have recorded or purged changes. */
   readonly recorded: string;
 }
 

@@ -7,7 +7,7 @@ import { databaseDefault, incrementedValue, keepStoredValue } from "../../../pla
 import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
 import type { RowValues } from "../../../db/engine/engine.ts";
 
-/** Returns the names of the columns that a violated constraint of a SQLite table covers. */
+/** Returns the columns of a violated constraint of a SQLite table, by their database names. */
 export async function sqliteConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
@@ -22,15 +22,15 @@ export async function sqliteConstraintColumns(
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
-  // SQLite reports only the name of an index over expressions, so its statement is parsed.
+  // For an index with expressions, SQLite reports only its name, so its statement is parsed.
   const created = await createStatement("index", index, table, connection);
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }
 
-/** Returns `title` and `owner` for `notes.title, notes.owner`, and nothing for another table. */
+/** Returns `title` and `owner` for `notes.title, notes.owner`, and nothing for other tables. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite does not quote names, so parts of a name that contains `, ` are not found as columns.
+  // SQLite does not quote the names. A name that contains `, ` is split, and its parts are unknown.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );
@@ -50,7 +50,7 @@ async function createStatement(
   return String(row?.[0] ?? "");
 }
 
-/** Returns the columns of a row's broken foreign keys, if the engine names no violated key. */
+/** Returns the columns of a row's broken foreign keys. SQLite does not name the violated key. */
 export async function columnsOfBrokenReferences(
   values: RowValues,
   table: TableInfo,

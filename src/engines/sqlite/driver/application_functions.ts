@@ -3,11 +3,11 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The functions and extensions that each connection loads, including connections of threads. */
+/** The functions and extensions that each connection loads, including those in threads. */
 export interface ConnectionAdditions {
-  /** The URL of the module with functions of the application, or null if there is none. */
+  /** The URL of a module that exports the application's SQL functions, or null. */
   readonly functions: string | null;
-  /** The absolute paths of extensions. SQLite would search its folders for relative paths. */
+  /** The absolute paths of extensions. SQLite would look for a relative path in its own folders. */
   readonly extensions: readonly string[];
 }
 
@@ -25,7 +25,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if the function may replace a built-in one. Otherwise it must have a new name. */
+    /** True if the function can override a built-in one. Otherwise its name must be new. */
     readonly replaces: boolean;
   };
 
@@ -61,7 +61,7 @@ function functionOf(name: string, given: unknown): ApplicationFunction | null {
   if (isFunction(given)) {
     return { name, aggregate: null, call: given, deterministic: false, replaces: false };
   }
-  // Reads only own members, because every function inherits a member `call`.
+  // Reads only own members, because every JavaScript function inherits a member `call`.
   const member = (key: string): unknown =>
     typeof given === "object" && given !== null ? Reflect.get(given, key) : undefined;
   const [call, start, step, result] = ["call", "start", "step", "result"].map(member);
@@ -75,7 +75,7 @@ function functionOf(name: string, given: unknown): ApplicationFunction | null {
 
 type Given = (...values: unknown[]) => unknown;
 
-/** Returns false for asynchronous functions and generators, which return no SQL value. */
+/** Returns false for asynchronous functions and generators, whose results are not SQL values. */
 function isFunction(given: unknown): given is Given {
   return Object.prototype.toString.call(given) === "[object Function]";
 }
@@ -92,7 +92,7 @@ function aggregateOf(
   };
 }
 
-/** Adds functions to a connection. Throws an Error for a reserved name or one of SQLite's names. */
+/** Adds functions to a connection. Throws an Error for a name of the service or of SQLite. */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];
@@ -129,14 +129,14 @@ function guard(name: string, work: () => unknown): unknown {
   }
 }
 
-/** Converts an argument. An integer that a number holds exactly becomes a number. */
+/** Converts an argument. An integer becomes a number unless a number would round it. */
 function toArgument(value: unknown): unknown {
   if (typeof value !== "bigint") return value;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Converts a result. A number without a fraction is an integer, as in bound values. */
+/** Converts a result. A number without a fraction becomes an integer, as in bound values. */
 function toResult(name: string, value: unknown): SqlValue {
   if (value === undefined || value === null) return null;
   if (typeof value === "boolean") return value ? 1n : 0n;

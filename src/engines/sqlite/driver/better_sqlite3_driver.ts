@@ -22,8 +22,8 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
 }
 
 /**
- * Opens the driver of the file that a client of better-sqlite3 has open, with separate connections.
- * The client stays open when the driver closes.
+ * Opens a driver for the file that a client of better-sqlite3 has open, with separate connections.
+ * Closing the driver does not close the client.
  */
 export async function openBetterSqlite3OfClient(
   client: object,

@@ -10,14 +10,14 @@ import {
   type SqliteStatement,
 } from "./sqlite_library.ts";
 
-/** Loads the native part of better-sqlite3. Throws if there is none for this machine. */
+/** Loads the native code of better-sqlite3. Throws if the package has none for this machine. */
 export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
 /**
  * Returns the path of the file that a client of better-sqlite3 has open, or null for a database in
- * memory. Throws an Error for the client of another copy of the library.
+ * memory. Throws an Error if the client belongs to another copy of the library.
  */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
@@ -78,7 +78,7 @@ export const betterSqlite3: SqliteLibrary = {
     return handleOf(database);
   },
   errorName(error) {
-    // Errors of Deno and Node also have a `code`, but only codes of SQLite have this prefix.
+    // Errors of Deno and Node also have a `code`, but only SQLite's codes begin with `SQLITE_`.
     const code = error instanceof Error && "code" in error ? error.code : null;
     return typeof code === "string" && code.startsWith("SQLITE_") ? code : null;
   },

@@ -3,14 +3,14 @@ import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lo
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The maximum wait, in milliseconds. A process that holds the lock longer may be suspended. */
+/** The maximum wait, in milliseconds. A process that holds a lock for longer may be suspended. */
 const maxWaitMs = 100;
 
-/** How often a process looks for other processes until it has found one, in milliseconds. */
+/** How often a process checks if other processes use the file, until one does, in milliseconds. */
 const lookEveryMs = 20;
 
 export interface CrossProcessWriteLockOptions {
-  /** The path of the database. The two lock files are in the same folder. */
+  /** The path of the database. The two lock files are next to it. */
   readonly path: string;
   /** The name of the database in the notice. */
   readonly label: string;
@@ -21,17 +21,17 @@ interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
   /**
-   * The lock that a process must hold before it waits for `turn`. Thereby the process that has just
-   * written cannot overtake a waiting process.
+   * The lock that a process must hold while it waits for `turn`. It keeps a process that has just
+   * written from overtaking the waiting process.
    */
   readonly next: LockFile;
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite only rejects a second writer,
- * which must then poll while the first process may write again. With these locks, the system wakes
- * a waiting process. The locks only improve fairness, because SQLite alone decides who writes. A
- * process polls if it does not get the lock in time, or if the system has no file locks.
+ * Orders the writes of several processes to one SQLite file. SQLite alone rejects a second writer,
+ * which must then poll, and the first process could write again before that. With these locks, the
+ * system wakes the waiting process. The locks only improve fairness: SQLite decides who writes. A
+ * process polls if it does not get a lock in time, or if the system has no file locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
@@ -41,17 +41,17 @@ export class CrossProcessWriteLock {
   #looksAt = 0;
   #isWanted = false;
   #isHeld = false;
-  /** The wait for the locks, or null. This wait may outlast `take`, as it cannot be aborted. */
+  /** The wait for the locks, or null. It cannot be aborted, so it can last longer than `take`. */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
   #notice: string | null = null;
 
-  /** Creates the object. The lock files are opened only if another process is found. */
+  /** Creates the object. It opens the lock files only when it finds another process. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the lock is held, or without the lock after some time. Never rejects. */
+  /** Resolves when this process has the lock, or after some time without it. Never rejects. */
   async take(): Promise<void> {
     this.#isWanted = true;
     if (this.#isHeld || this.#coming !== null) return;
@@ -61,7 +61,7 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Called when SQLite reports that another process writes. Waits like {@link take}. */
+  /** Waits like {@link take}, after SQLite has reported that another process writes. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
@@ -75,24 +75,23 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Sets the observer of the notice that locks are impossible, which is sent once. */
+  /** Sets the observer, which receives one notice if locks are impossible. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });
     this.#notice = null;
   }
 
-  /** Takes no further locks. */
   close(): void {
     this.#isOff = true;
     this.#isHeld = false;
-    // Closing the file releases the lock. A thread that waits for the lock then gets it and ends.
+    // Closing the file releases the lock. A thread that waits for the lock then gets it, and ends.
     this.#locks?.turn.close();
     this.#locks?.next.close();
     this.#locks = null;
   }
 
-  /** Opens the lock files if they exist: another process has then found this process. */
+  /** Opens the lock files if they exist, which means that another process uses the file. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;
@@ -105,7 +104,7 @@ export class CrossProcessWriteLock {
     const { path } = this.#options;
     let next: LockFile | null = null;
     try {
-      // Processes of other users may open the lock files if they may use the database.
+      // Each user who can open the database must also be able to open the lock files.
       const mode = statSync(path).mode & 0o666;
       next = openLockFile(`${path}-next`, mode);
       this.#locks = { next, turn: openLockFile(`${path}-turn`, mode) };
@@ -126,7 +125,7 @@ export class CrossProcessWriteLock {
     return this.#isHeld || this.#isOff;
   }
 
-  /** Each wait occupies a separate thread, and the wait cannot be aborted. */
+  /** Waits in a separate thread, because the wait for a file lock blocks and cannot be aborted. */
   async #wait({ turn, next }: Locks): Promise<void> {
     try {
       await next.lock(true);

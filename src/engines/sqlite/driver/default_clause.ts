@@ -1,8 +1,8 @@
 import { quoteText } from "../../../sql/fragment.ts";
 /**
- * Returns a DEFAULT clause of a SQLite column as an expression that means the same in another
- * statement. In a declaration, a single word is a string, with or without quotes. In other
- * statements the word would be a column name.
+ * Returns a DEFAULT clause of a SQLite column as an expression with the same meaning elsewhere. In
+ * a declaration, a single word is a string, with or without quotes. In other statements, it would
+ * be a column name.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -14,8 +14,8 @@ import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
- * Describes a table of a SQLite file whose changes will be recorded, with everything that its
- * triggers depend on. Throws an Error for a missing table. Columns in `exclude` are never recorded.
+ * Describes a SQLite table whose changes will be recorded, with everything on which its triggers
+ * depend. Throws an Error for a missing table. Columns in `exclude` are never recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,
@@ -83,12 +83,12 @@ async function readColumns(
   const keyLength = rows.filter(({ keyPosition }) => Number(keyPosition) > 0).length;
   const columns = rows.map((row): RecordedColumn => {
     const affinity = affinityOfType(String(row.type));
-    // A key of one column without an index is the row id itself.
+    // A key of one column for which no index exists is the row id.
     const isRowId = keyMayBeRowId && keyLength === 1 && Number(row.keyPosition) === 1;
     return {
       name: String(row.name),
       mayBeReal: affinity !== "TEXT" && !isRowId,
-      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: row.hidden === 2 || row.hidden === 3,
       isRowId,
       replaceDefault: row.notNull === 1 && !isRowId
@@ -104,7 +104,7 @@ interface RecordedColumns {
   readonly key: readonly RecordedColumn[];
 }
 
-/** Adds the row id as a column if the served table has no other key. */
+/** Adds the row id as a column if the served table has no primary key. */
 function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
   const [key, another] = primaryKey;
   const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);
@@ -119,7 +119,7 @@ function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): Record
   return { columns: [rowId, ...found.columns], key: [rowId] };
 }
 
-/** Returns a name of the row id that no column has, or the column that is the row id. */
+/** Returns a name of the row id that no column has, or else the column that is the row id. */
 function rowIdName(columns: readonly RecordedColumn[]): string | null {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return rowIdNames.find((name) => !taken.has(name)) ??
@@ -129,7 +129,7 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
 interface UniqueIndex {
   readonly isPartial: boolean;
   readonly statement: string | null;
-  /** The parts of the index. A part with a null column is an expression. */
+  /** The parts of the index. For an expression, the column is null. */
   readonly parts: readonly { readonly column: string | null; readonly collation: string }[];
 }
 
@@ -164,7 +164,7 @@ async function readUniqueIndexes(
   return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
 }
 
-/** Parses the statement, because PRAGMAs do not return expressions and conditions. */
+/** Parses the index's statement, because PRAGMAs do not return expressions and conditions. */
 function toRule(
   { isPartial, statement, parts }: UniqueIndex,
   table: string,
@@ -182,7 +182,7 @@ function toRule(
   };
 }
 
-/** Returns true if a foreign key's action, or a recursive trigger, may write during a delete. */
+/** Returns true if a foreign key's action, or a recursive trigger, can write during a delete. */
 async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
   const { rows } = await connection.query({
     text: `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f

@@ -3,23 +3,23 @@ import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
-/** The interval of checks, in milliseconds. A check takes at most a thousandth of it. */
+/** The interval of checks, in milliseconds. A check takes at most a thousandth of this time. */
 const lookEveryMs = 100;
 
-/** The open file of a SQLite database, and the path by which other programs find it. */
+/** A SQLite file that is open, and the path by which other programs find it. */
 export interface FilePresenceOptions {
-  /** The path as the program specified it. A link in the path may change later. */
+  /** The path as the program specified it. A symbolic link in it can change later. */
   readonly path: string;
   /** The name of the database in messages. */
   readonly label: string;
-  /** The clock. `now` is only a JavaScript call, but `elapsedMs` takes 1 µs in the runtime. */
+  /** The clock. `now` is fast, but `elapsedMs` takes 1 µs in the JavaScript runtime. */
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Checks that the path of a SQLite database still names the open file. After `mv`, or after a copy
- * that replaces the file, a process would use a file that no other program finds. Its writes would
- * be lost, and its reads outdated.
+ * Checks that the path of a SQLite database still leads to the open file. After `mv`, or after a
+ * copy that replaces the file, a process would use a file that other programs cannot find. Its
+ * writes would be lost, and its reads outdated.
  */
 export class FilePresence {
   readonly #options: FilePresenceOptions;
@@ -33,10 +33,10 @@ export class FilePresence {
     this.#opened = identityOf(options.path);
   }
 
-  /** Throws a DatabaseError of kind `replaced` if the path names another file or no file. */
+  /** Throws a DatabaseError of kind `replaced` if the path leads to another file or to none. */
   require(): void {
     const now = this.#options.clock.now();
-    // The system clock may be set back.
+    // The difference can be negative, because the system clock can be set back.
     if (Math.abs(now - this.#lookedAt) >= lookEveryMs) {
       this.#lookedAt = now;
       this.#look();
@@ -44,7 +44,7 @@ export class FilePresence {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** Sets the observer of the event that the path no longer names the file. */
+  /** Sets the observer, which receives an event when the path no longer leads to the file. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
@@ -68,7 +68,7 @@ export class FilePresence {
   }
 }
 
-/** The result of a check that failed, or of a system without file numbers: nothing is known. */
+/** The result if a check failed or the system has no file numbers, so that nothing is known. */
 const unknown = "unknown";
 
 function identityOf(path: string): string | null {

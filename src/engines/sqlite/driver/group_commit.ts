@@ -21,7 +21,7 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum time of a group with small rows, including its disk write, in milliseconds. */
+/** The maximum duration of a group of small rows, with its disk write, in milliseconds. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
@@ -29,21 +29,21 @@ export interface GroupCommitOptions {
   readonly writer: SqliteConnection;
   /** Detects that the work of a transaction uses the driver itself, which would deadlock. */
   readonly guard: TransactionGuard;
-  /** The time limits of a job in the queue, and of a commit that waits for its lock. */
+  /** The time limits of a job in the queue, and of a commit that waits for a lock. */
   readonly busyRetry: BusyRetry;
-  /** Translates the library's errors to their common form. */
+  /** Converts errors of the SQLite library to `DatabaseError`s. */
   readonly translated: (error: unknown) => unknown;
-  /** Throws if the file is no longer at its path. Then nothing is written. */
+  /** Throws if the path no longer leads to the open file. Then nothing is written. */
   readonly requireFile: () => void;
   readonly committed: () => void;
-  /** Orders the writes of all processes to the file, or null if there is only one process. */
+  /** Orders the writes of all processes to the file. Null for a file of a single process. */
   readonly turn: CrossProcessWriteLock | null;
 }
 
 /**
- * Commits writes of one SQLite file together. The queued jobs form groups. Each group has one
- * transaction, in which each job has a savepoint. Therefore a group waits for the disk only once.
- * No result is reported before the commit. Jobs run in the order in which they arrived.
+ * Commits writes to one SQLite file together. Waiting jobs form groups. Each group is one
+ * transaction, in which each job has a savepoint, so a group waits only once for the disk. No job's
+ * result is reported before the commit. Jobs run in the order in which they arrived.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -52,7 +52,7 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** How many of the next jobs each get a separate commit. */
+  /** How many of the next jobs each have their own commit. */
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
@@ -64,7 +64,7 @@ export class GroupCommit {
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
-  /** Runs one statement as a job. With `alone`, it runs outside of any transaction. */
+  /** Runs one statement as a job. With the kind `alone`, it runs outside of any transaction. */
   write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       const run = (): Acknowledge => {
@@ -75,13 +75,13 @@ export class GroupCommit {
     });
   }
 
-  /** Runs `work` as a job. Either all of its writes are committed, or none. */
+  /** Runs `work` as a job. Its writes are committed together or not at all. */
   transaction<T>(
     work: (connection: Connection) => MaybePromise<T>,
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue runs jobs in the asynchronous context of another request.
+    // The queue can run a job while it handles another request, in whose asynchronous context.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -98,7 +98,7 @@ export class GroupCommit {
     });
   }
 
-  /** Accepts no more jobs. Resolves when the queue is empty, or after the wait limit. */
+  /** Rejects new jobs. Resolves when the queue is empty, or after the wait limit. */
   close(): Promise<void> {
     this.#closed = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -130,8 +130,8 @@ export class GroupCommit {
       await this.#runNext();
       turn?.release();
       if (this.#queue.length === 0) break;
-      // Between two groups, Deno reads the sockets, and new requests form the next group. If rows
-      // are large, Deno reads all sockets only after a real timer.
+      // Between two groups, Deno reads the sockets, so that new requests can form the next group.
+      // After a long group (with large rows), it reads all sockets only during a real timer.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
       await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
     }
@@ -151,13 +151,13 @@ export class GroupCommit {
       }
       await this.#commit(group);
     } catch (error) {
-      // Even the rollback failed. Nothing is committed, so all jobs are rejected. The next group
-      // starts with the rollback.
+      // If even the rollback fails, nothing is committed, so all jobs are rejected. The next group
+      // then starts with a rollback.
       for (const { job } of group.finished) job.reject(error);
     }
   }
 
-  /** Removes the next job from the queue. Returns null if the group accepts no more jobs. */
+  /** Removes the next job from the queue, or returns null if the group cannot take one more. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
     const isLone = job?.kind === "alone" || job?.kind === "restructuring";
@@ -172,24 +172,24 @@ export class GroupCommit {
   async #commit({ finished }: JobGroup): Promise<void> {
     const { writer, busyRetry, translated, turn } = this.#options;
     try {
-      // Another connection can hold a lock only if the file could not be put into WAL mode.
+      // A commit can meet a lock only if the file could not be put into WAL mode.
       await retryWhileBusy(busyRetry, () => writer.run(commit));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
-      // Deferred foreign keys are checked now, and SQLite does not report which job broke one.
+      // The commit checks deferred foreign keys. SQLite does not report which job has broken one.
       const isBroken = reason instanceof DatabaseError && reason.kind === "foreign-key";
       if (isBroken && finished.length > 1) this.#runAgain(finished.map(({ job }) => job), reason);
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Releases the lock before the responses are written, because another process may wait for it.
+    // Another process can wait for the lock, so it is released before the responses are written.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
   }
 
-  /** Rejects the job that made SQLite roll back the whole transaction. The other jobs run again. */
+  /** Rejects the last job, which made SQLite roll back the transaction. The others run again. */
   #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();
@@ -197,10 +197,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs jobs again. A statement can run again, because its result was not reported. A transaction
-   * may have used the rows that it read for other effects. Only its caller can decide whether it
-   * can run twice, as `transact` does. Each job then has its own commit, so that other jobs can
-   * make a job fail only once.
+   * Runs jobs again. A statement can run again, because its result was not reported. The work of a
+   * transaction may have used its rows for other effects, so only its caller knows if it can run
+   * twice, as `transact` does. Each job then has its own commit, so that another job can make it
+   * fail only once.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -211,8 +211,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a job without the enforcement of foreign keys, which SQLite disables only outside of
-   * transactions. Otherwise dropping a table would delete the rows that refer to it.
+   * Runs a job while foreign keys are not enforced, which SQLite allows only outside of
+   * transactions. With foreign keys, dropping a table would also delete the rows that refer to it.
    */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();
@@ -222,7 +222,7 @@ export class GroupCommit {
       requireFile();
       this.#rollBack();
       writer.run(keysOff);
-      // Another process may be changing large tables, which takes long. So this wait has no limit.
+      // Another process can take long to alter large tables, so this wait has no limit.
       await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
@@ -248,11 +248,11 @@ export class GroupCommit {
     }
   }
 
-  /** Begins a group's transaction. Returns false if no job is left, or if the first job failed. */
+  /** Begins a group's transaction. Returns false if no job is left, or the first job has failed. */
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
-      // Each job leaves the queue when its own time limit has passed.
+      // This wait needs no limit: a job leaves the queue when its own time limit has passed.
       return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
         requireFile();
@@ -285,7 +285,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** Restores the connection's settings, because a job that changes tables may have failed. */
+/** Restores the connection's settings, even after a job that alters tables has failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -32,7 +32,7 @@ import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_vi
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 
-/** Describes the tables and views of a SQLite file, from its PRAGMAs and a sample of its rows. */
+/** Describes the tables and views of a SQLite file, by its PRAGMAs and a sample of its rows. */
 export async function introspectSqlite(
   driver: Driver,
   { schemas, keys = {} }: IntrospectOptions = {},
@@ -92,14 +92,14 @@ interface ColumnRow {
   readonly type: string;
   readonly notNull: boolean;
   readonly defaultSql: string | null;
-  /** The column's position in the key from 1, or 0. */
+  /** The column's position in the primary key, from 1, or 0 if it is not in it. */
   readonly keyPosition: number;
   readonly generated: boolean;
 }
 
 /**
- * `ANY` of a STRICT table converts nothing, like a column without a type. In other tables, `ANY` is
- * a type that converts strings to numbers. A view shows the type of its table's column.
+ * SQL that is true if `ANY` converts no values, as in a STRICT table. In other tables, `ANY`
+ * converts strings to numbers. A view has the type of the table's column.
  */
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
@@ -131,7 +131,7 @@ async function readColumns(
     notNull: notNull === 1,
     defaultSql: defaultSql === null ? null : String(defaultSql),
     keyPosition: Number(keyPosition),
-    // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+    // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
     generated: hidden === 2 || hidden === 3,
   }));
 }
@@ -165,9 +165,9 @@ async function readForeignKeys(
 
 interface UniqueIndex {
   readonly owner: string;
-  /** True if this is the index of the primary key. A key without an index is the row id. */
+  /** True for the index of the primary key. A key without an index is the row id. */
   readonly isKey: boolean;
-  /** The columns of the index. Null means an expression. */
+  /** The columns of the index. Null for an expression. */
   readonly columns: readonly (string | null)[];
 }
 
@@ -214,7 +214,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     label: table.name,
     ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
-    // If the key is nullable, several rows may have NULL in it.
+    // If the key allows NULL, several rows can have NULL in it.
     isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(
@@ -225,7 +225,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         return {
           ...sampled,
           isWide: sampled.isWide || isKey && sampled.kind === "integer" && hasWideKey,
-          // In SQLite a key column may contain NULL unless declared otherwise, but rarely does.
+          // SQLite allows NULL in a key that is not declared NOT NULL, but rows rarely have it.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
             !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
@@ -263,7 +263,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   };
 }
 
-/** Returns true if the smallest or largest key is beyond 2^53. An index finds both quickly. */
+/** Returns true if the smallest or largest key is beyond 2^53. An index finds both fast. */
 async function readHasWideKey(
   connection: Connection,
   table: ListedTable,

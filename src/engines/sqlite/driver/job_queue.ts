@@ -5,15 +5,15 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 
 export interface QueuedJob {
-  /** The monotonic time at which the job began to wait. */
+  /** When the job began to wait, in milliseconds of the monotonic clock. */
   readonly enqueuedAt: number;
-  /** Called if the job will not run. */
+  /** Called if the job cannot run. */
   reject(error: unknown): void;
 }
 
 /**
- * The queue of jobs that write to a SQLite file: first in, first out. A job that waits longer than
- * the limit is rejected as `writeNotStartedError`.
+ * The queue of jobs that write to a SQLite file, in order of arrival. A job that waits longer than
+ * the limit is rejected with `writeNotStartedError`.
  */
 export class JobQueue<T extends QueuedJob> {
   readonly #jobs: T[] = [];
@@ -36,7 +36,7 @@ export class JobQueue<T extends QueuedJob> {
 
   enqueue(job: T): void {
     this.#jobs.push(job);
-    // One timer suffices, because the first job in the queue expires first.
+    // One timer is enough, because the first job of the queue reaches its limit first.
     if (this.#cancelTimer === null) this.#expireAfter(this.#limitMs);
   }
 
@@ -44,12 +44,12 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.shift();
   }
 
-  /** Puts jobs that must run again at the front of the queue. */
+  /** Puts jobs that must run again at the start of the queue. */
   putBack(jobs: readonly T[]): void {
     this.#jobs.unshift(...jobs);
   }
 
-  /** Rejects all jobs, and stops the timer. */
+  /** Rejects all jobs, and cancels the timer. */
   rejectAll(reason: string): void {
     this.#cancelTimer?.();
     for (const job of this.#jobs.splice(0)) job.reject(writeNotStartedError(reason));
@@ -76,16 +76,16 @@ export function writeNotStartedError(reason: string): DatabaseError {
 
 export const maxJobsPerCommit = 256;
 
-/** The age from which a group accepts no transaction that is likely to wait, in milliseconds. */
+/** The age from which a group takes no transaction that may wait for other work, in ms. */
 const maxAgeForWaitingMs = 5;
 
-/** The age at which a group commits, because reads would wait for a long series of writes. */
+/** The age at which a group commits, in milliseconds. During a group, no read can run. */
 const maxGroupMs = 10;
 
-/** Resolves the promise of a job after its commit. */
+/** Resolves the promise of a job, after its commit. */
 export type Acknowledge = () => void;
 
-/** A write that shares a commit with other writes, unless it is `alone` or changes tables. */
+/** A write job. It shares a commit with others, unless its kind is `alone` or it alters tables. */
 export type WriteJob =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
   | QueuedJob & {
@@ -95,46 +95,46 @@ export type WriteJob =
 
 export interface FinishedJob {
   readonly job: WriteJob;
-  /** Resolves or rejects the job once the group is committed. */
+  /** Resolves or rejects the job's promise, after the group's commit. */
   readonly report: () => void;
 }
 
 export interface JobGroupOptions {
-  /** The connection, inside of a transaction that the group neither begins nor ends. */
+  /** The connection. Its transaction is begun and ended outside of the group. */
   readonly writer: SqliteConnection;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Translates the library's errors to their common form. */
+  /** Converts errors of the SQLite library to `DatabaseError`s. */
   readonly translated: (error: unknown) => unknown;
   readonly forecast: WaitForecast;
 }
 
-/** The jobs of one transaction, each in its own savepoint. */
+/** The jobs in one transaction, each in its own savepoint. */
 export class JobGroup {
-  /** The jobs that have run, in their order. */
+  /** The jobs that have run, in order. */
   readonly finished: FinishedJob[] = [];
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** True if all jobs so far have waited. A further waiting job then delays no quick job. */
+  /** True if all jobs so far have waited for other work. One more then delays no quick job. */
   #waitersOnly = true;
 
-  /** Creates the group. Its age counts from now. */
+  /** Creates the group, whose age counts from now. */
   constructor(options: JobGroupOptions) {
     this.#options = options;
     this.#startedAt = options.clock.elapsedMs();
   }
 
-  /** Returns true if the group is young and small enough for one more job. */
+  /** Returns true if the group is young and small enough for this job. */
   takes(job: WriteJob): boolean {
     if (this.finished.length === 0) return true;
     if (this.finished.length === maxJobsPerCommit) return false;
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // Waiting jobs come first in a group, so that they do not delay the commit of quick jobs.
+    // A job that may wait must be among the first, so that no quick job waits for its commit.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
-  /** Resolves when the job is done or rolled back. Rejects if SQLite can do neither. */
+  /** Resolves when the job is done or rolled back. Rejects if SQLite could do neither. */
   async run(job: WriteJob): Promise<void> {
     const { writer, translated } = this.#options;
     try {
@@ -170,19 +170,19 @@ export class JobGroup {
 }
 
 /**
- * Predicts whether a transaction will wait for anything except the database. The next transaction
- * is expected to do what the previous one did.
+ * Predicts if a transaction's work will wait for something other than the database, such as a
+ * request. It expects the same as in the previous transaction.
  */
 export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurnCounter = new EventLoopTurnCounter();
 
-  /** True if the next transaction is expected to wait. */
+  /** True if the next transaction's work is expected to wait. */
   get expectsWait(): boolean {
     return this.#expectsWait;
   }
 
-  /** Measures whether the work of a transaction waits. */
+  /** Measures if the work of a transaction waits. */
   async watch<T>(work: Promise<T>): Promise<T> {
     const before = this.#turns.watch();
     try {

@@ -8,16 +8,16 @@ export type { DriverOptions, SqliteAdditions, SqliteOptions };
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
- * installation. When this library reads a string, it truncates the string at a NUL character.
- * Therefore strings with a NUL are rejected.
+ * installation. The driver rejects strings that contain NUL, because this library would truncate
+ * them there when it reads them.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(nodeSqlite, path, options);
 }
 
 /**
- * Opens the driver of the file that a client of `node:sqlite` has open, with separate connections.
- * The client stays open when the driver closes.
+ * Opens a driver for the file that a client of `node:sqlite` has open, with separate connections.
+ * Closing the driver does not close the client.
  */
 export async function openNodeSqliteOfClient(
   client: object,

@@ -30,7 +30,7 @@ export function pathOfNodeSqlite(client: object): string | null {
   if (!(client instanceof DatabaseSync)) {
     throw new Error("Cannot open the file of this client: it is no DatabaseSync of node:sqlite");
   }
-  // `location` exists, but not in Deno's declarations.
+  // `location` exists in Deno, but not in its type declarations.
   const path = (client as unknown as { location(): string | null }).location();
   return path === "" ? null : path;
 }
@@ -41,20 +41,20 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     get inTransaction() {
       return database.isTransaction;
     },
-    // `setReturnArrays` exists, but not in Deno's declarations.
+    // `setReturnArrays` exists in Deno, but not in its type declarations.
     prepare: (text) =>
       statementOf(database.prepare(text) as unknown as Statement, database, failed),
     defineFunction: (name, work) => {
-      // Without bigints, Deno hangs if an argument cannot be represented as a number.
+      // Without bigint arguments, Deno hangs if a number cannot represent an argument.
       const options = { deterministic: true, useBigIntArguments: true };
-      // The declared result is narrower than `unknown`, but these functions return SQL values.
+      // The declared result type is narrower than `unknown`, but these functions return SQL values.
       database.function(name, options, work as () => SqlValue);
     },
     defineCheck: (name, work) => database.function(name, { deterministic: false }, work),
     defineFree(name, deterministic, work) {
       const options = { deterministic, useBigIntArguments: true, varargs: true };
       const kept = (...values: unknown[]) => keepFailure(failed, () => work(...values), noValue);
-      // The declared arguments are narrower, but the library accepts any.
+      // The declared argument types are narrower, but the library passes any SQL value.
       database.function(name, options, kept as () => SqlValue);
     },
     defineAggregate(name, { start, step, result }) {
@@ -75,10 +75,10 @@ interface Failed {
   error: unknown;
 }
 
-/** A function returns this symbol to make its statement fail: no SQL value is a symbol. */
+/** Makes the statement fail when a function returns it, because no symbol is an SQL value. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Keeps an error that a function throws. If `all` threw the error, the library would hang. */
+/** Remembers an error of a function, because the library would hang if `all` threw it. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();
@@ -101,7 +101,7 @@ interface LibraryAggregate {
 }
 
 function aggregating(database: DatabaseSync): Aggregating {
-  // `aggregate` exists, but not in Deno's declarations.
+  // `aggregate` exists in Deno, but not in its type declarations.
   return database as unknown as Aggregating;
 }
 
@@ -150,7 +150,7 @@ function statementOf(
     run(values) {
       refuseNul(values);
       const { changes } = running(() => statement.run(...values));
-      // For any other statement the library repeats the count of the previous statement.
+      // For other statements, the library repeats the count of the previous one.
       return countsChanges ? Number(changes) : 0;
     },
     all: readAll,
@@ -158,7 +158,7 @@ function statementOf(
   };
 }
 
-/** Returns true if a statement writes. Only its bytecode shows that. */
+/** Returns true if a statement writes, which only its bytecode shows. */
 function writes(database: DatabaseSync, text: string): boolean {
   if (/^explain\b/i.test(withoutLeadingComments(text))) return false;
   const explain = database.prepare(`EXPLAIN ${withoutLeadingComments(text)}`);
@@ -167,7 +167,7 @@ function writes(database: DatabaseSync, text: string): boolean {
   );
 }
 
-/** The opcodes of statements that write without the opcode `Transaction`. */
+/** The opcodes of statements that write without a `Transaction` opcode. */
 const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {

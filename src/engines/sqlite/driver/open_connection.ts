@@ -18,7 +18,7 @@ import type { SqliteLibrary } from "./sqlite_library.ts";
 
 export interface OpenConnectionOptions {
   readonly readOnly: boolean;
-  /** The clock that measures the duration of statements. */
+  /** The clock by which the duration of statements is measured. */
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly functions: ApplicationFunctions;
   /** Absolute paths of SQLite extensions. */
@@ -27,8 +27,8 @@ export interface OpenConnectionOptions {
 
 /**
  * Lets SQLite remove the empty journal that a read-only connection has left next to a file in WAL
- * mode. Only a writing connection that is the last to close removes the journal. The journal stays
- * if another program has the file open, or if this program may not write to it.
+ * mode. SQLite does this when the last connection closes, if that connection can write. The journal
+ * stays if another program has the file open, or if this program cannot write to it.
  */
 export function removeIdleJournal(library: SqliteLibrary, path: string): void {
   try {
@@ -43,7 +43,7 @@ export function removeIdleJournal(library: SqliteLibrary, path: string): void {
   }
 }
 
-/** Opens a connection to a SQLite file, with the SQL functions that the dialect uses. */
+/** Opens a connection to a SQLite file, and adds the SQL functions that the dialect uses. */
 export function openSqliteConnection(
   library: SqliteLibrary,
   path: string,

@@ -3,24 +3,24 @@ import { overLimitResult } from "../sql/time_check.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The number of bytes that may still be read from SQLite rows. */
+/** How many bytes of SQLite rows can still be read. */
 export interface RemainingBytes {
   left: number;
 }
 
 /** Counts the bytes of the rows of one SQLite statement while they are read. */
 export class RowBytes {
-  /** True if the rows of the last statement had too many bytes. */
+  /** True if the last statement's rows had too many bytes. */
   isOver = false;
   #left = 0;
 
-  /** Sets the limit for the following rows. */
+  /** Sets the limit for the rows that follow. */
   start({ left }: RemainingBytes): void {
     this.isOver = false;
     this.#left = left;
   }
 
-  /** The SQL function that counts the bytes of a row. */
+  /** An SQL function that counts the bytes of a row. */
   readonly check = (bytes: unknown): number | bigint => {
     this.#left -= Number(bytes);
     this.isOver ||= this.#left < 0;
@@ -31,8 +31,8 @@ export class RowBytes {
 export const unlimitedBytes: RemainingBytes = { left: Infinity };
 
 /**
- * Converts the cells of SQLite rows in place to the common form of both libraries: safe integers
- * are numbers, and bytes are a plain Uint8Array. Returns false if a number may have lost digits.
+ * Converts the cells of SQLite rows in place, to the same form with both libraries: bytes become a
+ * plain Uint8Array, and integers become numbers. Returns false if a number may have been rounded.
  * Throws if there are too many bytes.
  */
 export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boolean {
@@ -56,12 +56,12 @@ export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boole
       }
     }
   }
-  // Rows that have lost digits are read again, and counted then.
+  // If numbers were rounded, the rows are read again, and counted then.
   if (exact) takeBytes(count + bytesOfRow * rows.length, bytes);
   return exact;
 }
 
-/** The number of bytes that each row counts in addition to its strings and binary values. */
+/** The bytes that each row counts in addition to its strings and binary values. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: RemainingBytes): void {
@@ -76,11 +76,11 @@ export function tooLargeError(): DatabaseError {
   );
 }
 
-/** The time limit of a statement, requested at the first check of the time. */
+/** The time limit of a statement, which is determined when the time is checked first. */
 export interface TimeLimit {
   /**
-   * Returns how long the statement may run after the first check, in milliseconds. `now` is the
-   * time of that check by the deadline's clock. `sorts` is true if rows may be sorted afterwards.
+   * Returns how long the statement can run after the first check, in milliseconds. `now` is the
+   * time of that check. `sorts` is true if rows are sorted after they are read.
    */
   limitMs(now: number, sorts: boolean): number;
   /** Returns true if the result is no longer needed. */
@@ -89,19 +89,19 @@ export interface TimeLimit {
   spent(ms: number): void;
 }
 
-/** The number of examined bytes after which the time is checked again. */
+/** After so many examined bytes, the time is checked again. */
 const bytesBetweenLooks = 16 * 1024;
-/** The cost of a check, in bytes, in addition to the bytes that the condition examines. */
+/** The cost of one check, in bytes, which is added to the bytes that it examines. */
 const bytesOfCheck = 256;
-/** A statement with fewer checks than this was not slow: the machine had paused the process. */
+/** With fewer checks than this, a statement was not slow: the machine had paused the process. */
 const looksOfLongStatement = 8;
 
 /**
- * The deadline of the statements of one SQLite connection. The SQL function for time checks calls
- * {@link check}, which returns {@link overLimitResult} when the statement's time is over.
+ * The deadline for the statements of one SQLite connection. Their SQL calls {@link check}, which
+ * returns {@link overLimitResult} if a statement has run for too long.
  */
 export class StatementDeadline {
-  /** True if the deadline has ended the last statement. */
+  /** True if the last statement was ended at its deadline. */
   isOver = false;
   readonly #clock: Pick<Clock, "elapsedMs">;
   #limit: TimeLimit | null = null;
@@ -115,7 +115,7 @@ export class StatementDeadline {
     this.#clock = clock;
   }
 
-  /** Limits the following statements. `sorts` is true if they may sort rows after reading them. */
+  /** Sets the limit for the next statement. `sorts` is true if it can sort rows after reading. */
   start(limit: TimeLimit, sorts: boolean): void {
     this.isOver = false;
     this.#limit = limit;
@@ -131,7 +131,7 @@ export class StatementDeadline {
     limit.spent(this.#clock.elapsedMs() - this.#beganAt);
   }
 
-  /** The SQL function of time checks, with the bytes that a condition will examine, or null. */
+  /** The SQL function that checks the time. Its argument counts the examined bytes, or is null. */
   readonly check = (bytes: unknown): number | bigint => {
     if (this.#limit === null) return 1;
     if (typeof bytes === "number") {
@@ -158,19 +158,19 @@ export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): Tim
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }
 
-/** The largest time limit of a read in the main thread, in ms. */
+/** The longest time limit of a read in the main thread, in milliseconds. */
 const maxInlineMs = 10;
-/** The smallest time limit of a read in the main thread, in ms. Reads by an index need less. */
+/** The shortest time limit of a read in the main thread, in ms. Reads by an index need less. */
 const minInlineMs = 0.25;
-/** The fraction of the time limit for reading before a sort. A sort cannot be aborted. */
+/** The part of the time limit for reading before a sort, because a sort cannot be aborted. */
 const shareBeforeSort = 1 / 4;
-/** The maximum fraction of the thread's time that all long reads together may take. */
+/** The maximum part of the main thread's time that all long reads together can take. */
 const inlineShare = 0.1;
 
 /**
- * The time limit of reads in the thread of all requests. If long reads follow each other closely,
- * each gets less time before it moves to another thread. Otherwise many long reads would together
- * block other requests for many times the limit.
+ * The time limit of reads in the main thread, which handles all requests. If long reads follow each
+ * other closely, each has less time before it moves to another thread. Otherwise, many long reads
+ * together would block other requests for a multiple of the limit.
  */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;

@@ -19,21 +19,21 @@ import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** A connection to a SQLite file. Its methods throw the errors of the library. */
+/** A connection to a SQLite file. Its methods throw the library's errors. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
-  /** Returns true if a statement has time checks. Other statements cannot be aborted. */
+  /** Returns true if a statement has time checks. Others cannot be aborted. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
-  /** Runs a read-only statement. Throws `too-large` if the rows exceed the remaining bytes. */
+  /** Runs a statement that only reads. Throws `too-large` if the rows exceed the bytes left. */
   read(statement: Statement, how: LimitedRead): QueryResult;
-  /** The length of the longest string or bytes bound since this property was last set to 0. */
+  /** The length of the longest bound string or bytes since the property was last set to 0. */
   maxBoundLength: number;
   close(): void;
 }
 
-/** The SQL functions that abort statements that exceed a limit. */
+/** The SQL functions that abort a statement that exceeds a limit. */
 export interface StatementLimitChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;
@@ -42,29 +42,29 @@ export interface StatementLimitChecks {
 export interface LimitedRead {
   readonly bytes: RemainingBytes;
   readonly time: TimeLimit;
-  /** True if all rows may be in memory before their bytes are counted, which is faster. */
+  /** True to read all rows into memory before their bytes are counted, which is faster. */
   readonly atOnce: boolean;
-  /** True if the read is short whatever the rows are, so it needs no time checks. */
+  /** True if the read is short for any rows, so that it needs no time checks. */
   readonly isShort?: boolean;
 }
 
 export type StatementKind =
   | "read"
   | "write"
-  /** A write that SQLite accepts only outside of transactions, or that has an effect only there. */
+  /** A write that SQLite accepts, or that has an effect, only outside of transactions. */
   | "alone"
-  /** The start or end of a transaction. */
+  /** A statement that begins or ends a transaction. */
   | "boundary";
 
 export const maxPreparedStatements = 500;
 
-/** The maximum size of prepared statements, in bytes. Clients determine how long filters are. */
+/** The maximum size of cached prepared statements, in bytes. Clients can send long filters. */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
-/** The estimated size of a prepared statement, in bytes for each character of its text. */
+/** The estimated size of a prepared statement, in bytes for each character of its SQL. */
 const bytesPerCharacter = 32;
 
-/** Adds a statement cache, exact integers and a common form of cells to a SQLite handle. */
+/** Adds a statement cache, exact integers and a uniform form of cells to a SQLite connection. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementLimitChecks,
@@ -165,14 +165,14 @@ function statementCache(handle: SqliteHandle) {
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** True if integers are read as bigints, after a number was too large for a double. */
+  /** True to read integers as bigints, after one was too large for a number. */
   exact: boolean;
-  /** The columns of the result, or null if they depend on more than the text. */
+  /** The columns of the result, or null if they depend on more than the SQL. */
   readonly columns: readonly ResultColumn[] | null;
-  /** True if rows may be sorted after all of them are read. */
+  /** True if the statement can sort rows after it has read all of them. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
-  /** The version of the statement without time checks, or null before it is needed. */
+  /** The statement without its time checks, or null until it is needed. */
   short: Prepared | null;
 }
 
@@ -187,11 +187,11 @@ function statementKind(start: string, readOnly: boolean): StatementKind {
 
 const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
-/** Savepoints nest, and are no boundaries of transactions. */
+/** Matches statements that begin or end transactions. Savepoints only nest in them. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
-/** Converts a whole number to an integer, because the libraries would bind it as 1.0. */
+/** Converts a whole number to a bigint, because the libraries would bind the number as 1.0. */
 function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -212,7 +212,7 @@ function runPrepared(
   }
   const rows = read(values, true) ?? [];
   normalizeCells(rows, bytes);
-  // RETURNING returns one row for each changed row.
+  // RETURNING returns one row for each row that was changed.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 
@@ -225,24 +225,24 @@ function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   return names.map((name) => ({ name, type: null }));
 }
 
-/** The connection for the work of a transaction: the writing connection until the work ends. */
+/** The connection that a transaction's work uses: the writing connection, until the work ends. */
 export class SqliteTransaction implements Connection {
   readonly #writer: SqliteConnection;
   readonly #translated: (error: unknown) => unknown;
   #ended = false;
-  /** The error with which SQLite rolled back the whole transaction. */
+  /** The error after which SQLite has rolled back the whole transaction, or null. */
   #lost: unknown = null;
 
-  /** `translated` converts the library's errors to their common form. */
+  /** `translated` converts errors of the SQLite library to `DatabaseError`s. */
   constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {
     this.#writer = writer;
     this.#translated = translated;
   }
 
-  /** Runs one statement. Rejects if the work has ended or SQLite has rolled it back. */
+  /** Runs one statement. Rejects if the work has ended, or if SQLite has rolled it back. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // Without the open transaction, the statement would be committed separately.
+    // The transaction has ended, so the statement would be committed on its own.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseTransactionBoundary();
@@ -253,37 +253,37 @@ export class SqliteTransaction implements Connection {
       return Promise.resolve(result);
     } catch (error) {
       const translated = this.#translated(error);
-      // After a full disk or a failed write, SQLite has ended the whole transaction.
+      // After a full disk or a failed write, SQLite rolls back the whole transaction.
       if (!this.#writer.inTransaction) this.#lost = translated;
       return Promise.reject(translated);
     }
   }
 
-  /** Rejects all further statements. */
+  /** Makes later statements reject. */
   end(): void {
     this.#ended = true;
   }
 
-  /** Throws if SQLite has rolled back the transaction, even if the work has ignored the error. */
+  /** Throws if SQLite has rolled back the transaction, even if the work ignored the error. */
   requireAlive(): void {
     if (this.#lost !== null) throw this.#lost;
   }
 }
 
-/** Options of retrying while a SQLite file is busy. */
+/** How a statement is repeated while a SQLite file is busy. */
 export interface BusyRetry {
   readonly clock: Clock;
-  /** How long a write waits in the queue, and for other processes, in milliseconds. */
+  /** How long a write can wait in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;
-  /** Returns true if an error means that another connection holds a lock. */
+  /** Returns true for the error that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after an attempt that failed because of a lock. Its promise delays the next attempt. */
+  /** Called after an attempt has met a lock. The next attempt waits for the promise. */
   readonly onBusy?: () => Promise<void>;
 }
 
 /**
- * Retries while a SQLite file is busy, because another process holds the lock. The service waits
- * here, because the busy timeout of SQLite would block the whole process.
+ * Repeats an attempt while a SQLite file is busy, because another process holds the lock. It waits
+ * asynchronously, because the busy timeout of SQLite would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();
@@ -299,7 +299,7 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
   }
 }
 
-/** Doubles the delay, because most locks are held for only a few milliseconds. */
+/** Doubles the delay: most locks are held for only a few milliseconds. */
 function nextDelayMs(delayMs: number): number {
   return Math.min(2 * delayMs, 16);
 }

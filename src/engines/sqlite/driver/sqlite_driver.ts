@@ -39,11 +39,11 @@ import {
   transactionGuard,
 } from "../../../db/transact.ts";
 
-/** The maximum number of threads. More would take processors from the thread of the requests. */
+/** The maximum number of threads. More would take processor time from the main thread. */
 const maxReaderThreads = 2;
 
 /**
- * Creates the driver of all SQLite libraries. The driver opens `path` with one writing and one
+ * Creates the driver that all SQLite libraries share. It opens `path` with one writing and one
  * reading connection, so a read never waits for a transaction. `:memory:` is a temporary file,
  * which `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
  */
@@ -72,7 +72,7 @@ export async function sqliteDriver(
       ...added,
       readOnly: true,
     });
-    // If the file is not a database, this first read fails.
+    // This is the first read. It fails if the file is not a database.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
     const threads = new ReaderThreads({
@@ -98,10 +98,10 @@ export async function sqliteDriver(
 }
 
 /**
- * Returns the dialect for a file. SQLite prepares a statement again for every new value that its
- * planner uses, which takes longer than reading a short page. The planner does not use a value
- * after a unary plus. If a plan could benefit from the values, because of a partial index or
- * results of ANALYZE, the plus is omitted, except in a read by key.
+ * Returns the dialect for a file. SQLite prepares a statement again for every value that its
+ * planner considers, which takes longer than reading a short page. A unary plus hides a value from
+ * the planner. If values could improve a plan (because of a partial index or the results of
+ * ANALYZE), the plus is omitted, except in reads by key.
  */
 function dialectFor(connection: SqliteConnection): Dialect {
   const dialect = sqliteDialect({ text: sqliteText });
@@ -133,7 +133,7 @@ interface SqliteDriverOptions {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
-  /** The writing connection, or null if the file is read-only. */
+  /** The writing connection, or null if the file is opened read-only. */
   readonly writer: SqliteConnection | null;
   readonly threads: ReaderThreads;
   readonly busyRetry: BusyRetry;
@@ -151,10 +151,10 @@ class SqliteDriver implements Driver {
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   readonly #writes: GroupCommit | null;
-  /** The lock that orders the writes of processes. Null for a read-only or temporary file. */
+  /** Orders the writes of several processes. Null for a read-only or temporary file. */
   readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
-  /** The check that the file is still at its path. Null for a temporary file. */
+  /** Checks that the path still leads to the open file. Null for a temporary file. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: RunLimitedRead;
@@ -192,7 +192,7 @@ class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Runs reads synchronously. */
+  /** Runs a read synchronously, and a write as a job. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return this.#run(statement, this.#readFreely);
   }
@@ -255,7 +255,7 @@ class SqliteDriver implements Driver {
     this.#presence?.require();
     const result = read(statement);
     if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
-      // A savepoint would keep a transaction open on a connection that all requests share.
+      // A savepoint has begun a transaction, on a connection that all requests share.
       query(reader, "ROLLBACK");
       refuseTransactionBoundary();
     }
@@ -281,7 +281,7 @@ class SqliteDriver implements Driver {
     await Promise.all([this.#writes?.close(), threads.close()]);
     this.#turn?.close();
     reader.close();
-    // The last connection to close copies the journal into the file. Only a writer can do that.
+    // When the last connection closes, SQLite copies the journal to the file, if it can write.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
       removeIdleJournal(this.#options.library, file.path);
@@ -299,14 +299,14 @@ class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema, and not only the statement, uses a function of this name. */
+  /** Returns true if the schema itself uses a function of this name, and not only a statement. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
   }
 }
 
-/** Creates the threads. Threads of a small or temporary file start only when a read needs them. */
+/** Creates the threads. For a small or temporary file, they start when a read needs them. */
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   return { start: async () => file.temporary ? undefined : await threads.start() };
 }

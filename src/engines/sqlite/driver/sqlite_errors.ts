@@ -6,8 +6,8 @@ import {
 import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of any SQLite library by the name of its result code. A DatabaseError stays
- * unchanged, and so does an error without a code: code between the statements has thrown it.
+ * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
+ * the same, and so does an error without a code, because JavaScript code has thrown it.
  */
 export function toSqliteError(
   error: unknown,
@@ -20,7 +20,7 @@ export function toSqliteError(
   return new DatabaseError(kind, error, failedConstraint(name, error));
 }
 
-/** Returns the error of RAISE. A foreign key with RESTRICT has the same code in SQLite. */
+/** Returns the error of RAISE. A foreign key with RESTRICT has the same result code. */
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
@@ -29,8 +29,8 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 }
 
 /**
- * Returns the kind of an error with SQLite's general code. Statements of the service name no
- * schema, so a message that names a schema comes from a foreign key or a trigger.
+ * Returns the kind of an error with SQLite's general code. The service's statements name no schema,
+ * so a message that names one is from a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
@@ -42,9 +42,9 @@ function otherKind(error: unknown): DatabaseErrorKind {
 }
 
 /**
- * Returns the function, collation or module that a message of SQLite reports as missing or
- * different, or null for other messages. The message for a function is "unknown" in an index, a
- * check or a generated column, and "no such function" in a trigger or a view.
+ * Returns the function, collation or module that a message of SQLite calls missing or different, or
+ * null for another message. For functions, SQLite says "unknown" in an index, a check or a
+ * generated column, and "no such function" in a trigger or a view.
  */
 export function missingFunctionOrCollation(
   message: string,
@@ -62,8 +62,8 @@ const missingParts: readonly RegExp[] = [
 ];
 
 /**
- * Returns the failed constraint, which only the message of SQLite names. The message of RAISE is a
- * trigger's own text, and has another code.
+ * Returns the failed constraint, which SQLite names only in its message. RAISE has another code, so
+ * a trigger's own message is never parsed.
  */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
@@ -83,12 +83,12 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
   ["SQLITE_CONSTRAINT_DATATYPE", /^cannot store \w+ value in \w+ column ([^]*)$/],
 ]);
 
-/** Returns true if another connection held a lock, so that a later attempt may succeed. */
+/** Returns true if another connection held a lock, so that a later attempt can succeed. */
 export function isBusyError(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
-/** Returns the name of an extended result code, if this file distinguishes the code. */
+/** Returns the name of an extended result code, if the service distinguishes this code. */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
 }
@@ -106,7 +106,7 @@ const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // A failed CHECK is a rule of the database that rejects the row.
+  // A CHECK is a rule of the database that has rejected the row.
   ["SQLITE_CONSTRAINT", "check"],
   ["SQLITE_MISMATCH", "invalid-value"],
   ["SQLITE_TOOBIG", "invalid-value"],

@@ -4,22 +4,21 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** The file of a SQLite database, claimed by the driver that has opened it. */
+/** A SQLite file that a driver has claimed and opened. */
 export interface SqliteFile {
-  /** The absolute path. */
   readonly path: string;
-  /** The absolute path as the program specified it, with unresolved links. */
+  /** The absolute path as the program specified it, in which symbolic links are not resolved. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** Returns true if there is an empty journal that did not exist when the file was claimed. */
+  /** Returns true if there is an empty journal that was not there when the file was claimed. */
   hasIdleJournal(): boolean;
-  /** Lets other libraries open the file. Deletes a temporary file. */
+  /** Allows other libraries to open the file. Deletes a temporary file. */
   release(): void;
 }
 
 /**
- * Claims a SQLite file at `path` for one library. Throws if another library has the file. For
- * `:memory:` creates a temporary file: two connections cannot share a database in memory.
+ * Claims a SQLite file at `path` for one library. Throws if another library has claimed it. For
+ * `:memory:`, it creates a temporary file, because two connections cannot share memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
@@ -36,10 +35,9 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 }
 
 /**
- * Requires a usable SQLite file at `path`. For any other file, throws an Error that says what to
- * do, because the libraries' messages differ and say less. The function does not open the file
- * itself, because closing the file would release all POSIX locks of this process on it, including
- * those of open connections.
+ * Requires a usable SQLite file at `path`. Otherwise throws an Error that contains the remedy,
+ * which the libraries' messages lack. It does not open the file, because closing it would release
+ * all POSIX locks of this process on the file, including those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -53,7 +51,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
-/** Requires that a client of the program has a file open. Throws for a database in memory. */
+/** Requires that a client of the program has a file open, and no database in memory. */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;
   throw new Error(
@@ -64,7 +62,7 @@ export function requireFileOfClient(path: string | null): string {
 
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
-  // A process that exits without closing the database leaves no temporary file.
+  // Deletes the temporary file even if the process exits without closing the database.
   const cancel = beforeExit(release);
   const file = join(folder, "memory.db");
   return { path: file, givenPath: file, temporary: true, hasIdleJournal: () => false, release };

@@ -1,18 +1,18 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** A SQLite library for the common SQLite driver: better-sqlite3 or `node:sqlite`. */
+/** A SQLite library, better-sqlite3 or `node:sqlite`, as the common SQLite driver uses it. */
 export interface SqliteLibrary {
   /** The name. Two libraries must not open one file: each would release the other's locks. */
   readonly name: string;
-  /** Opens a file and loads extensions. Throws an error without a code if an extension fails. */
+  /** Opens a file and loads extensions. If an extension fails, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
-  /** The URL of the library's module, and its name there. A thread imports the library again. */
+  /** The module's URL, and the library's name in it. A thread imports it again. */
   readonly source: { readonly module: string; readonly name: string };
-  /** Returns the code of a library's error, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
+  /** Returns the code of an error of the library, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
   errorName(error: unknown): string | null;
 }
 
-/** One open connection of a SQLite library. It never waits for a lock. */
+/** An open connection of a SQLite library. It never waits for a lock. */
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
@@ -21,22 +21,22 @@ export interface SqliteHandle {
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** Defines a non-deterministic function that SQLite calls for every row. It must not throw. */
+  /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
-  /** Defines a function of any number of arguments. Integer arguments and results are bigints. */
+  /** Defines a function with any number of arguments. Integers in and out are bigints. */
   defineFree(
     name: string,
     deterministic: boolean,
     work: (...values: unknown[]) => SqlValue,
   ): void;
-  /** Defines an aggregate of any number of values for each row. Integers are bigints. */
+  /** Defines an aggregate with any number of arguments. Integers in and out are bigints. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
 }
 
 /**
- * An SQL aggregate function for a SQLite library. `start` creates the state of a group. `result` is
- * also called for groups without rows.
+ * An SQL aggregate function. `start` creates the state of a group. `result` is also called for a
+ * group without rows.
  */
 export interface SqliteAggregate<State> {
   start(): State;
@@ -49,18 +49,18 @@ export interface SqliteStatement {
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
   columnNames(): readonly string[];
-  /** Runs a statement without rows. Returns the number of changed rows. */
+  /** Runs a statement that returns no rows. Returns the number of rows that it has changed. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. With `exact`, every integer is a bigint. Without `exact`, the
+   * Runs a statement that returns rows. With `exact`, every integer is a bigint. Without it, the
    * result is null if the library cannot return an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
-  /** Runs a statement with at most one row. Rows after the first are not read. */
+  /** Runs a statement that returns at most one row. Reads no row after the first. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 
-/** Loads extensions into an open database. Closes the database if an extension cannot be loaded. */
+/** Loads extensions into an open database. Closes the database if an extension fails. */
 export function loadExtensions(
   database: { loadExtension(path: string): void; close(): void },
   extensions: readonly string[],

@@ -30,13 +30,13 @@ export function uninstallFromFile(
       announce(parts);
       const mode = file.text("PRAGMA journal_mode");
       const kept = keptMode(file) ?? mode;
-      // SQLite leaves WAL mode only if no other connection is open. This reveals other programs.
+      // SQLite can leave WAL mode only if no other connection exists. This reveals other programs.
       if (mode === "wal") leaveWal(file, path);
       file.run("BEGIN EXCLUSIVE");
       for (const { drop } of parts) file.run(drop);
       file.run("COMMIT");
       if (file.has(isSequences) && !file.has(isCounted)) removeSequences(file, path);
-      // Removes the lock files of the processes. See CrossProcessWriteLock.
+      // Removes the lock files by which processes take turns to write. See CrossProcessWriteLock.
       for (const turn of ["turn", "next"]) rmSync(`${path}-${turn}`, { force: true });
       if (mode === "wal" && kept === "wal") file.run("PRAGMA journal_mode = WAL");
       return file.text("PRAGMA journal_mode");
@@ -46,7 +46,7 @@ export function uninstallFromFile(
   }
 }
 
-/** Returns the parts to remove, triggers first. SQLite drops shadow tables with their table. */
+/** Returns the parts to remove, triggers first. SQLite drops shadow tables with their own table. */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
@@ -73,7 +73,7 @@ function partsOf(file: OpenFile): readonly InstalledPart[] {
   ];
 }
 
-/** Returns the tables of a key-value store in this database. A store in a separate file stays. */
+/** Returns the tables of a key-value store in this database. A store in another file stays. */
 function storeTables(file: OpenFile): readonly string[] {
   const isTable =
     "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
@@ -108,9 +108,9 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * Removes the table of sequences that SQLite created for the log and never drops. The table is
- * first renamed: for a new connection, it is then an ordinary table. VACUUM would also remove the
- * table, but might change row ids.
+ * Removes the table `sqlite_sequence`, which SQLite has created for the log and never drops. The
+ * table is renamed first, because a new connection then drops it like any other. VACUUM would also
+ * remove it, but can change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();
@@ -161,7 +161,7 @@ class OpenFile {
   }
 
   allowSchemaWrites(): void {
-    // `enableDefensive` exists, but not in Deno's declarations.
+    // `enableDefensive` exists in Deno, but not in its type declarations.
     const database = this.#database as DatabaseSync & { enableDefensive(on: boolean): void };
     database.enableDefensive(false);
   }

@@ -4,16 +4,16 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
-/** The broken references and readable views of a file. A rebuild must not break more of them. */
+/** The state of a file's references and views. A rebuild must not break any that were intact. */
 export interface FileIntegrity {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;
-  /** The references to missing tables, in the form `notes refers to users`. */
+  /** The references to missing tables, such as `notes refers to users`. */
   readonly dangling: ReadonlySet<string>;
   readonly views: ReadonlySet<string>;
 }
 
-/** Reads the broken references and readable views of a SQLite file before a migration. */
+/** Reads which references are broken and which views are readable, before a migration. */
 export async function readFileIntegrity(connection: Connection): Promise<FileIntegrity> {
   const views = await selectNamed(
     connection,
@@ -32,8 +32,8 @@ export async function readFileIntegrity(connection: Connection): Promise<FileInt
 }
 
 /**
- * Checks the foreign keys, the views and the triggers of rebuilt tables, which SQLite does not
- * check. Throws an Error that names the broken part, and the SQL file `file` that broke the part.
+ * Checks the foreign keys, views and triggers of rebuilt tables, which SQLite does not check.
+ * Throws an Error that names the broken part, and the SQL file `file` that broke it.
  */
 export async function requireFileIntegrity(
   connection: Connection,

@@ -21,7 +21,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
   },
   planning: {
     steps: sqliteMigrationSteps,
-    // SQLite checks foreign keys at the end of the transaction, so tables are dropped one by one.
+    // SQLite checks foreign keys at the end of the transaction, so the order of drops is free.
     dropsTogether: false,
     renamesConstraints: false,
     references: {
@@ -56,7 +56,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
       /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i.test(statement),
   },
   recording: {
-    // SQLite refuses to drop a column that a trigger names.
+    // SQLite does not drop a column that a trigger names.
     async pause(connection) {
       const triggers = await selectNamed(
         connection,
@@ -109,8 +109,8 @@ function hiddenInTrigger(
 }
 
 /**
- * Returns true if two types keep the same values, by their affinities. SQLite ignores the digits of
- * a decimal, but they document the declaration.
+ * Returns true if columns of the two types store the same values, because of their affinities. The
+ * digits of a decimal are ignored: for SQLite, they are only documentation.
  */
 export function isSameSqliteType(wanted: string, has: string): boolean {
   if (wanted.toLowerCase() === has.toLowerCase()) return true;
@@ -121,7 +121,7 @@ export function isSameSqliteType(wanted: string, has: string): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Returns true if a SQLite column of type `to` keeps every value of a column of type `from`. */
+/** Returns true if a SQLite column of the type `to` can store every value of the type `from`. */
 export function isWiderSqliteType(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];

@@ -26,8 +26,8 @@ export interface OtherProgramTrigger {
 }
 
 /**
- * Returns the steps that rebuild a table of SQLite with all its rows. The new table has a temporary
- * name until the old table is dropped. Then the indexes and the triggers of other programs follow.
+ * Returns the steps that rebuild a SQLite table with all its rows. The new table has a temporary
+ * name until the old table is dropped. Then indexes and other programs' triggers are created again.
  */
 export function rebuildSteps(
   table: TableMigration,
@@ -89,11 +89,11 @@ function lossesOf(table: TableMigration): string | null {
 interface NewDefinitions {
   readonly definitions: readonly string[];
   readonly options: string;
-  /** True if the primary key is AUTOINCREMENT. */
+  /** True if the primary key has the keyword AUTOINCREMENT. */
   readonly isCounted: boolean;
 }
 
-/** Returns the declared columns and constraints, and the undeclared ones that stay in the table. */
+/** Returns the declared columns and constraints, and the undeclared ones that the table keeps. */
 function newDefinitions(table: TableMigration): NewDefinitions {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
@@ -140,7 +140,7 @@ function keptConstraints(
     return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
   };
   return old.flatMap(({ column, constraints }) => {
-    // The definition of a kept column already contains its constraints.
+    // The constraint is already a part of the kept column's definition.
     if (column !== null && has(kept, column.name)) return [];
     return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
   }).map(({ text }) => renamedIn(table, text));
@@ -178,7 +178,7 @@ function definitionOf(
   return definitionNamed(old, pair.columns.renamed.get(name) ?? name);
 }
 
-/** Returns the definition of a declared column with its existing collation and AUTOINCREMENT. */
+/** Returns a declared column's definition, with the existing collation and AUTOINCREMENT. */
 function declaredColumn(
   { text, constraints }: ParsedDefinition,
   old: ParsedDefinition | undefined,
@@ -193,7 +193,7 @@ function declaredColumn(
   return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
 }
 
-/** Returns the definition of an undeclared column, which new rows may omit. */
+/** Returns the definition of a kept undeclared column, so that new rows can omit its value. */
 function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
   if (old?.column === null || old === undefined) return [];
   const { column: { name, type }, constraints } = old;
@@ -216,7 +216,7 @@ function copied(
   const rowId = rowIdNames.find((one) => !names.some((name) => isSameName(name, one)));
   const isNumbered = !/\bWITHOUT\s+ROWID\b/i.test(options) &&
     !shape.columns.some(({ countsUp }) => countsUp);
-  // The row ids are copied, too, because other programs may refer to rows by row id.
+  // Row ids are copied as well, because other programs can refer to rows by them.
   if (isNumbered && rowId !== undefined) copy(rowId, quoteIdentifier(rowId));
   for (const [wanted, has] of pairs) {
     if (wanted.generated === null) copy(wanted.name, copiedValue(table, wanted, has));

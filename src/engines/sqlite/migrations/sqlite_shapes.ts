@@ -8,7 +8,7 @@ import type {
   TableShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 
-/** Reads the shapes of tables of a SQLite file from their stored statements. */
+/** Reads the shapes of a SQLite file's tables from their CREATE statements. */
 export async function readSqliteShapes(
   connection: Connection,
   names: readonly TableName[],

@@ -23,8 +23,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * Returns the steps of a migration on SQLite. ALTER TABLE makes the changes that it supports. Other
- * changes rebuild the table, as https://sqlite.org/lang_altertable.html#otheralter describes.
+ * Returns the steps of a migration on SQLite. ALTER TABLE makes the changes that it supports. For
+ * other changes the table is rebuilt, as https://sqlite.org/lang_altertable.html#otheralter says.
  */
 export async function sqliteMigrationSteps(
   connection: Connection,
@@ -39,7 +39,7 @@ export async function sqliteMigrationSteps(
     ...missing.flatMap(creation),
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
     ...(rebuilt.length === 0 ? [] : [
-      // The new table gets the name of the old one, so references to that name must not change.
+      // The new table gets the name of the old one, so references to that name must stay the same.
       newStep("PRAGMA legacy_alter_table = ON", "renames change no other table, trigger or view"),
       ...rebuilt.flatMap((table) => rebuildSteps(table, triggers)),
       newStep("PRAGMA legacy_alter_table = OFF", "as before"),
@@ -81,7 +81,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the steps that create renamed indexes again, because SQLite cannot rename them. */
+/** Returns the steps that replace renamed indexes, because SQLite cannot rename an index. */
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   return renamedParts(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [
@@ -148,7 +148,7 @@ function takesRebuild(table: TableMigration): boolean {
   });
 }
 
-/** Returns true if ADD COLUMN accepts a column: it is not unique, and its default is constant. */
+/** Returns true if ADD COLUMN accepts the column: not unique, and with a constant default. */
 function canBeAdded(table: TableMigration, column: ColumnShape): boolean {
   const definition = definitionOf(table, column);
   const isFit = definition?.constraints.every((one) => one.kind !== "key" && one.kind !== "unique");

@@ -21,12 +21,12 @@ import {
 import { matchKeyColumn, matchRankColumn } from "../../../sql/match_names.ts";
 
 /**
- * The full-text table (FTS5) of one search index. The FTS5 table stores only the words of the rows,
- * which determine the order of hits. Responses take the strings from the rows. If the key of the
- * rows is not an integer, a second table numbers the keys.
+ * The full-text table (FTS5) of one search index. It stores only the words of the rows, which
+ * determine the order of results. Responses contain the strings from the rows. If the rows' key is
+ * not an integer, a second table assigns numbers to the keys.
  */
 export class FullTextTable implements DocumentTable {
-  /** False, because a savepoint would make FTS5 flush its memory, which doubles the duration. */
+  /** A savepoint would make FTS5 flush its memory, which doubles the duration of a write. */
   readonly needsSavepoint = false;
   readonly #index: IndexDescription;
   readonly #clock: Clock;
@@ -72,7 +72,7 @@ export class FullTextTable implements DocumentTable {
   async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
     const yieldTurn = createYieldTurn(this.#clock);
     for (const change of changes) {
-      // Lets other requests run, because indexing a batch of one megabyte takes more than 50 ms.
+      // Lets other requests run: adding a batch of one megabyte to the index takes over 50 ms.
       if (change !== changes[0]) await yieldTurn();
       await this.#writeOne(change, connection);
     }
@@ -100,13 +100,13 @@ export class FullTextTable implements DocumentTable {
   }
 
   /**
-   * Returns the hits among the rows. CROSS JOIN preserves the order of its tables. MATCH would read
-   * all rows that contain the words, even for a single rowid.
+   * Returns the matches among the rows. CROSS JOIN makes SQLite look up each row. With MATCH, it
+   * would read all rows that contain the words, even for a single row id.
    */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
-    // The stored keys have no type, so a comparison with a typed column would use no index.
+    // The stored keys have no type. Without the plus, a typed key would not use their index.
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = +${matchKeyColumn(position)}`
     );
@@ -184,13 +184,13 @@ export class FullTextTable implements DocumentTable {
   }
 }
 
-/** The version of the index format. An index of another version is rebuilt. */
+/** The version of the index format. Indexes of other versions are rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words. Combining marks and letters unknown to SQLite belong to words. */
+/** Only spaces separate words. Combining marks, and letters that SQLite does not know, do not. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
-/** Returns each term as a quoted phrase, so no part of a term is an operator. */
+/** Returns each term as a quoted phrase, in which nothing is an operator. */
 function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }

@@ -11,7 +11,7 @@ import { FullTextTable } from "./full_text_table.ts";
 export interface SqliteSearchOptions {
   /** The prefix of the names of the search tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The columns to index, in all resources that have them. Default: all columns of strings. */
+  /** The columns to index, in every resource that has them. Default: all string columns. */
   readonly columns?: readonly string[] | undefined;
 }
 
@@ -25,8 +25,8 @@ export const sqliteSearchOptionRules = group(
 ).default({});
 
 /**
- * A search adapter that keeps its index in the SQLite database of the rows, by FTS5. The index is
- * written in the transaction of the rows, so it never lags.
+ * A search adapter that keeps its index in the SQLite database of the rows, by FTS5. The
+ * transaction that writes rows also updates the index, so it never lags.
  *
  * @example
  * ```ts ignore

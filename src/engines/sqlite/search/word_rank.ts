@@ -1,22 +1,22 @@
 import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery, SearchTerm } from "../../../search/search_query.ts";
 
-/** The words of a field as a column, each between two spaces, and the weight of the field. */
+/** A field's weight, and SQL for its words, each between two spaces. */
 export interface RankedField {
   readonly column: Fragment;
   readonly weight: number;
 }
 
-/** Returns the words of a document for {@link compileRank}, each between its own spaces. */
+/** Returns the words of a document, each between its own two spaces, for {@link compileRank}. */
 export function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
 /**
- * Compiles the rank of a document. The best document has the lowest rank. The formula is BM25
- * without its statistics of other documents, which would reveal the words of rows that the reader
- * may not see. The rank depends on how often the terms occur in the fields, on the weights of the
- * fields and on their lengths.
+ * Compiles the rank of a document. The best one has the lowest rank. The formula is BM25 without
+ * statistics of other documents, because these would reveal words in rows that the user cannot
+ * read. The rank depends on how often the terms occur in the fields, and on the fields' weights and
+ * lengths.
  */
 export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
@@ -28,7 +28,7 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
   return join(scores, " + ");
 }
 
-/** Compiles a condition for documents that contain all terms, by the indexed words only. */
+/** Compiles a condition that a document contains all terms, which reads only the indexed words. */
 export function compileContainsAllTerms(
   { terms }: SearchQuery,
   fields: readonly RankedField[],
@@ -39,7 +39,7 @@ export function compileContainsAllTerms(
   return join(found, " AND ");
 }
 
-/** Returns the terms as strings of words between spaces, the last one as a prefix. */
+/** Returns each term as its words with spaces around them. The last word can be a prefix. */
 function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
   return terms.map(({ words }, index) =>
     ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`
@@ -52,6 +52,6 @@ function weightedCount(phrase: string, { column, weight }: RankedField): Fragmen
   return sql`(length(${column}) - ${without}${each}`;
 }
 
-/** The parameters k1 and b of BM25, for documents with an average of 200 characters. */
+/** The parameters k1 and b of BM25, for documents of 200 characters on average. */
 const saturation = 0.3;
 const lengthScale = "222.0";

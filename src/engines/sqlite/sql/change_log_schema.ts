@@ -9,15 +9,15 @@ import {
 import type { RecordedTable } from "./recorded_table.ts";
 
 /**
- * The column that distinguishes a change from a change with the same number in another history of
- * the file. It has 48 random bits, whichever program writes.
+ * The column by which a change differs from a change with the same number in another copy of the
+ * file. It has 48 random bits, whichever program writes.
  */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 /** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-  // With AUTOINCREMENT, the number of a deleted change is never reused.
+  // AUTOINCREMENT never assigns the number of a deleted change again.
   `CREATE TABLE IF NOT EXISTS "_service_changes" (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   "table" TEXT NOT NULL,
@@ -33,22 +33,22 @@ export const sqliteLogTables: readonly string[] = [
 
 export const sqliteTriggerPrefix = "_service_changes_";
 
-/** A trigger of the change log on SQLite by its name, and the statement that creates it. */
+/** A SQLite trigger of the change log: its name, and the statement that creates it. */
 export interface SqliteTrigger {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * Returns the triggers that record a table's changes in the change log on SQLite. They must be
- * created in this order, because the last one runs first. They use only built-in functions, because
- * every program that writes to the table runs them. Their names depend on their complete text.
+ * Returns the triggers that record a table's changes on SQLite. They must be created in this order,
+ * because the last one runs first. They use only built-in functions, because every program that
+ * writes to the table runs them. Their names contain a hash of their whole text.
  */
 export function sqliteTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {
-  // Without a schema, a temporary trigger would first look for the table among temporary tables.
+  // Without a schema, a temporary trigger would look for the table among temporary tables first.
   const schemaPrefix = lifetime === "temporary" ? "main." : "";
   const parts = [...recordingTriggers(table), ...replacementTriggers(table, schemaPrefix)];
   const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");

@@ -15,24 +15,24 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
   bytes: "BLOB",
 };
 
-/** Returns the column type that the service declares in a SQLite table that it creates. */
+/** Returns a column's type for the CREATE TABLE of a SQLite table of the service. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
-  // SQLite ignores the numbers in a type, but they document the declaration.
+  // SQLite ignores the numbers in a type. They are documentation for readers of the schema.
   return kind === "decimal" && precision !== null
     ? `NUMERIC(${precision},${scale ?? 0})`
     : storageClasses[kind];
 }
 
-/** The class to which a SQLite column converts values that are stored in it or compared with it. */
+/** The class of a SQLite column, to which SQLite converts stored and compared values. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
-/** Returns the affinity of a SQLite column from its declared type. */
+/** Returns the affinity of a SQLite column, which follows from its declared type. */
 export function affinityOf(column: ColumnInfo): Affinity {
   return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }
 
-/** Returns the affinity of a declared column type, by SQLite's rules in their order. */
+/** Returns the affinity of a declared type, by SQLite's rules in SQLite's order. */
 export function affinityOfType(declared: string): Affinity {
   if (/INT/i.test(declared)) return "INTEGER";
   if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";

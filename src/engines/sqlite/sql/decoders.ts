@@ -11,7 +11,7 @@ import { decodeTimestamp } from "./timestamps.ts";
 
 type Stored = Exclude<SqlValue, null>;
 
-/** Decoders by kind. They return `undefined` for invalid values, of any storage class. */
+/** Decoders by kind. For an invalid value of any storage class, they return `undefined`. */
 export const decoders: Readonly<
   Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>
 > = {
@@ -24,7 +24,7 @@ export const decoders: Readonly<
       : undefined,
   bigint: (value) =>
     typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
-  // A REAL column returns whole numbers as integers if a driver reads 64-bit integers.
+  // If the driver reads bigints, whole numbers in a REAL column are bigints.
   real: (value) =>
     typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
   decimal: (value, column) => {
@@ -36,7 +36,7 @@ export const decoders: Readonly<
   timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
   date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
-  // A column declared as JSON has NUMERIC affinity, so the document `5` is read as a number.
+  // A column declared as JSON has NUMERIC affinity, so SQLite stores the document `5` as a number.
   json: (value) =>
     typeof value === "string"
       ? parseJson(value)

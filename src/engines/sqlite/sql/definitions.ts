@@ -1,10 +1,10 @@
 import type { DefinitionDialect } from "../../../sql/definition_dialect.ts";
 
 export const sqliteDefinitions: DefinitionDialect = {
-  // A column with INTEGER PRIMARY KEY numbers new rows without further keywords.
+  // INTEGER PRIMARY KEY numbers new rows without more keywords.
   identity: [],
-  // SQLite computes decimals as doubles: `3 * 0.1` is 0.30000000000000004. Rounding to the digits
-  // of a double has the same result as the arithmetic of Postgres.
+  // SQLite computes decimals as doubles: `3 * 0.1` is 0.30000000000000004. After rounding to the
+  // digits of a double, the result is the same as on Postgres.
   generatedValue({ kind, scale }, given) {
     if (kind !== "decimal") return `${given}\n`;
     if (scale !== null) return `round((${given}\n), ${scale})`;

@@ -37,7 +37,7 @@ import { sqliteDefinitions } from "./definitions.ts";
 import { sqliteSyntax } from "./syntax.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";
 
-/** Returns the SQL dialect of SQLite, for any library. */
+/** Returns the SQL dialect of SQLite, for any client library. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",
@@ -46,7 +46,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     maxValues: 32_766,
     blocksThread: true,
     checksTypes: false,
-    // The driver recognizes the start or end of a transaction when it prepares a statement.
+    // When the driver prepares a statement, it recognizes one that begins or ends a transaction.
     refusesBoundaries: true,
     placeholder: () => "?",
     syntax: sqliteSyntax,
@@ -58,7 +58,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     decodeUntyped: (value) =>
       typeof value === "bigint" ? shortestInteger(value) : storedValueAsJson(value),
     roundTrips: isRestored,
-    // An existing table may store values in any storage class, and timestamps in any format.
+    // An existing table can store values in any storage class, and timestamps in any format.
     hasOtherForms: (value, { existingType, kind }) =>
       existingType !== null && (kind === "json" || typeof value !== "object"),
     selected,
@@ -67,7 +67,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Equal numbers are read as the same number, in whichever storage class they are stored.
+    // Equal numbers are indistinguishable, because reading them always has the same result.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
@@ -83,17 +83,17 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     scanCheck,
     groupCheck,
     requireRow: null,
-    // There is only one writing transaction at a time, so rows need no locks.
+    // SQLite has one writing transaction at a time, so rows need no locks.
     rowLock: rawSql(""),
     advanceCounter: null,
     // SQLite's date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
     currentTimestampSql: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
-    // SQLite has no keyword DEFAULT for values. The default clause of the table's definition is
-    // repeated, with a line break after it because it may end with a comment.
+    // SQLite has no keyword DEFAULT for a value, so the default expression of the table's
+    // definition is used. The line break after it ends a comment in the expression.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
-    // SQLite does not expose the estimates of its planner.
+    // SQLite does not return the estimates of its planner.
     estimate: null,
     images: sqliteImages,
     text: options.text,
@@ -107,7 +107,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
 
 const binaryCollation = rawSql(" COLLATE BINARY");
 
-/** The digits that a double always preserves. Numbers of NUMERIC columns are doubles. */
+/** The digits that every double preserves. The numbers of NUMERIC columns are doubles. */
 const doubleDigits = 15;
 
 function check(value: unknown, column: ColumnInfo): void {
@@ -116,13 +116,13 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Replaces a collation that this process may lack. SQLite looks it up in each subquery. */
+/** Overrides a collation that this process may lack, for which a subquery would fail. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
 }
 
-/** Makes equality exact. If the column is already BINARY, its index still applies. */
+/** Makes equality exact. For a column that is already BINARY, its index can still be used. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = columnOf(column, row);
   const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
@@ -130,8 +130,8 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * An existing column may convert the compared value, and store one timestamp as several strings.
- * The strings of a column may have another collation, which no PRAGMA returns.
+ * In an existing table, a column can convert the other value, or store equal timestamps as
+ * different strings. Its strings can have a collation that no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -159,7 +159,7 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // In JSON, strings represent the infinities. SQLite sorts strings after all numbers.
+  // Infinities are strings in JSON. SQLite sorts strings after all numbers.
   if (
     kindProperties[column.kind].arithmetic !== null &&
     (value === "Infinity" || value === "-Infinity")
@@ -193,8 +193,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Encodes a value in the storage class in which SQLite stores and compares it. In a number column,
- * a string that looks like a number is a number. Some libraries bind each number as a double.
+ * Encodes a value of an untyped column as SQLite stores and compares it. In a number column, a
+ * string that looks like a number becomes one. Some libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
@@ -207,11 +207,11 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
 }
 
 /**
- * Encodes a decimal as a number, because SQLite does not always convert text to the nearest double.
- * Whole numbers keep all digits of 64 bits.
+ * Encodes a decimal as a number, because SQLite does not always convert a string to the nearest
+ * double. Whole numbers keep all of their 64 bits.
  */
 function encodeDecimal(text: string): SqlValue {
-  // Another program may have stored a string.
+  // Another program has stored a string that is no number.
   if (!looksLikeNumber(text)) return text;
   const number = Number(text);
   const whole = withScale(text, 0);
@@ -241,7 +241,7 @@ function decode(
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
   if (stored === null) return true;
-  // For documents, only tests for NULL are exact, whatever the text of the document is.
+  // For documents, only tests for NULL must be exact, and their text does not matter.
   if (column.kind === "json") return decoded !== null;
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
@@ -249,7 +249,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
       bytesToBase64(encoded) === bytesToBase64(stored);
   }
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
-  // An integer may be a number or a bigint, depending on the driver.
+  // Depending on the driver, an integer is a number or a bigint, so `===` would be wrong.
   return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
@@ -261,7 +261,7 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
   const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
-  // SQLite itself renames the column if a subquery's column is called `true` or `false`.
+  // SQLite renames a subquery's column that is called `true` or `false`, so other names are used.
   const read = new Map(
     [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
   );
@@ -280,7 +280,7 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   }`;
 }
 
-/** An index in another collation than BINARY does not support exact equality. */
+/** An index whose collation is not BINARY cannot find exactly equal strings. */
 const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
   pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
   WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;

@@ -5,13 +5,13 @@ import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment
 export interface ImageColumn {
   /** The column's name in the spelling of the database. */
   readonly name: string;
-  /** True if the column's affinity allows floating-point numbers. */
+  /** True if the column's affinity allows it to contain floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 
 /**
- * Returns the SQL that creates the JSON image of a SQLite row. `valueOf` returns SQL for the value
- * of a column. The SQL uses only built-in functions that older libraries also have.
+ * Returns SQL that creates the JSON image of a SQLite row. `valueOf` returns SQL for a column's
+ * value. All functions in the SQL are built in, even into older SQLite versions.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -22,12 +22,12 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** Returns a function that returns the SQL of a column of `row` by the column's name. */
+/** Returns a function that returns a column's SQL by its name, for the row `row` (NEW or OLD). */
 export function columnSqlOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
 
-/** Decodes a cell of a row's JSON image to the value that a SQLite driver reads from its column. */
+/** Decodes a value in a JSON image to the value that a SQLite driver reads from the column. */
 export function decodeSqliteCell(raw: string): SqlValue {
   switch (raw.charAt(0)) {
     case '"':
@@ -43,7 +43,7 @@ export function decodeSqliteCell(raw: string): SqlValue {
   }
 }
 
-/** Parses the JSON image of a SQLite row. The string of a floating-point number begins with `r`. */
+/** Parses the JSON image of a SQLite row. A floating-point number's string begins with `r`. */
 export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   const [document = "", ...lines] = image.split("\n");
@@ -59,18 +59,18 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The maximum number of members in one call. Older libraries allow 127 arguments of a function. */
+/** The maximum number of members in one call. Functions of older libraries have 127 arguments. */
 const maxMembers = 60;
-/** The maximum number of chained SELECTs. SQLite allows 500. */
+/** The maximum number of SELECTs in a UNION ALL. SQLite allows 500. */
 const maxTerms = 400;
 
-/** The name of the member with the columns after the first {@link maxMembers} columns. */
+/** The member that contains the columns after the first {@link maxMembers}. */
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * Returns the SQL of the JSON members. JSON has no bytes, and `json_object` throws for bytes, so
- * the write would fail. A string stays a string whatever its content.
+ * Returns SQL for the members of the JSON image. JSON has no bytes, for which `json_object` would
+ * fail, and with it the write. A string remains a string, even if its content looks like JSON.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -88,10 +88,10 @@ function membersText(
 }
 
 /**
- * Returns the SQL of a separate line for floating-point numbers, if there are any. Depending on the
- * library, SQLite writes them into JSON with only 15 digits, or with 17 digits that may be wrong.
- * JSON contains no line breaks, so a line break separates the lines. Every program that writes to
- * the table compiles this long expression. Therefore one query has the expression for all columns.
+ * Returns SQL for a second line with the floating-point numbers, if there are any. Depending on its
+ * version, SQLite writes them into JSON with only 15 digits, or with 17 digits that can be wrong.
+ * JSON has no line breaks, so a line break can separate the lines. The expression is long, and
+ * every program that writes to the table compiles it, so one query applies it to all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -104,9 +104,9 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 }
 
 /**
- * The SQL for the whole part of a number, and for 2^62 times the rest. Both are integers, and
- * multiplying by a power of two is exact, but printing a floating-point number depends on the
- * library and the machine. Larger and smaller values are scaled in counted steps of 2^62.
+ * SQL for the whole part of a number, and for 2^62 times the rest. Both are integers, because the
+ * text of a floating-point number depends on the library and the machine. Multiplying by a power of
+ * two is exact. Larger and smaller numbers are scaled in counted steps of 2^62.
  */
 const exactReal = exactRealOf("value");
 
@@ -136,7 +136,7 @@ function realOf(text: string): number {
 }
 
 function numberOf(raw: string): number | bigint {
-  // Older libraries write Inf, which is not JSON. Newer libraries write 9.0e+999.
+  // Older SQLite versions write Inf, which is not JSON. Newer ones write 9.0e+999.
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;

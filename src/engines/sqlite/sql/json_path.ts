@@ -8,9 +8,9 @@ import {
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 
 /**
- * The SQL function for numbers in JSON documents, which each connection registers. It converts the
- * text of a number to a {@link toSortableDecimal} string, because SQLite itself would compare
- * doubles. The result is NULL for a number with more than 1,000 digits without an exponent.
+ * The SQL function for numbers in JSON documents, which each connection registers. It converts a
+ * number's text to a {@link toSortableDecimal} string, because SQLite itself would compare doubles.
+ * It returns NULL for a number that has more than 1,000 digits without an exponent.
  */
 export const jsonNumberFunction = {
   name: "service_json_number",
@@ -20,17 +20,17 @@ export const jsonNumberFunction = {
   },
 } as const;
 
-/** The SQL of SQLite for values within JSON documents, which are stored as strings. */
+/** The SQL of SQLite for values in JSON documents, which are stored as strings. */
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);
     const paths = pathTexts(path);
-    // At most one of the paths leads to a value, because no container has both indexes and names.
+    // At most one path leads to a value, because a container has either indexes or names.
     const first = (value: (path: string) => Fragment) =>
       paths.length === 1
         ? value(paths.join())
         : sql`COALESCE(${join(paths.map((path) => value(path)), ", ")})`;
-    // A string that is not JSON would end the statement with an error.
+    // For a string that is not JSON, json_type() would end the statement with an error.
     const type = sql`CASE WHEN json_valid(${document}) THEN ${
       first((path) => sql`json_type(${document}, ${path})`)
     } END`;
@@ -49,12 +49,12 @@ export const sqliteJsonPaths: JsonPathDialect = {
   boundNumber: (plain) => sql`${toSortableDecimal(plain)}`,
 };
 
-/** Returns `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */
+/** Returns the paths `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */
 function pathTexts(path: JsonPath): readonly string[] {
   return path.reduce<readonly string[]>(
     (texts, name) =>
       texts.flatMap((text) => {
-        // SQLite quotes a name in a path as JSON does.
+        // In a path, SQLite quotes a name as JSON quotes strings.
         const member = `${text}.${JSON.stringify(name)}`;
         return isJsonIndex(name) ? [`${text}[${name}]`, member] : [member];
       }),

@@ -5,7 +5,7 @@ import type { ListNames } from "../../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql, type SqlValue } from "../../../sql/fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** Returns keys of stored values as a table, as the dialect's `listed` requires. */
+/** Returns a table expression of keys, as `listed` of a dialect requires. */
 export function keysAsTable(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
@@ -21,7 +21,7 @@ export function keysAsTable(
   return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
-/** Converts the numbers of a key to strings if the compared column stores strings. */
+/** Converts numbers in a key to strings, if the column with which they are compared has strings. */
 function comparable(
   key: readonly SqlValue[],
   columns: readonly ColumnInfo[],

@@ -3,14 +3,14 @@ import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 import { jsonNumberFunction } from "./json_path.ts";
 
-/** The SQL of SQLite for the items of lists, which are JSON documents. */
+/** The SQL of SQLite for the items of lists, which are stored as JSON documents. */
 export const sqliteLists: ListDialect = {
   holds({ dbName }, items, quantifier) {
     const document = identifier(dbName);
-    // A string that is not JSON would end the statement with an error.
+    // For a string that is not JSON, json_type() would end the statement with an error.
     const list =
       sql`CASE WHEN json_valid(${document}) AND json_type(${document}) = 'array' THEN ${document} END`;
-    // The cast is safe: for a column of documents, the operators pass document items.
+    // The cast is safe: for a JSON column, the operators pass document items.
     const tests = (items as readonly DocumentItem[]).map((item) =>
       sql`EXISTS (SELECT 1 FROM json_each(${list}) AS _item WHERE ${isItem(item, document)})`
     );

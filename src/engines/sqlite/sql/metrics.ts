@@ -14,13 +14,13 @@ import { fromSortableDecimal, toSortableDecimal } from "../../../sql/sortable_de
 import { affinityOf } from "./column_type.ts";
 
 /**
- * The fast metrics. SQLite adds integers as integers while all values are integers, and fails if
- * the sum has more than 64 bits. If it fails, or if the sum is a double, the exact forms are used.
- * They take three times as long.
+ * The faster metrics. SQLite adds integers as integers if all values are integers, and fails if the
+ * sum exceeds 64 bits. If it fails or the sum is a double, the exact metrics are used, which take
+ * three times as long.
  */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
-  // Columns with another affinity store numbers as strings, which `sum()` converts in its own way.
+  // Other affinities can store numbers as strings, which `sum()` converts differently.
   serves: (column) => isWhole(column) && affinityOf(column) === "INTEGER",
   sum: (column) => ofIntegers(column, (sum) => sum),
   average: (column) =>
@@ -33,13 +33,13 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 }
 
 /**
- * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
- * The engine adds the high and low halves of integers separately. {@link exactSumAggregate} adds all
- * other values. The sums are combined once for each group. An exact number is a {@link toSortableDecimal}
- * string until it is decoded.
+ * The aggregate metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as
+ * doubles. Instead, the SQL adds the high and low halves of integers separately, and {@link
+ * exactSumAggregate} adds all other values. They are combined once for each group. An exact number
+ * is a {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // An existing column may be NOCASE. The minimum would then not be unique.
+  // In an existing NOCASE column, the minimum could be any of several equal strings.
   extreme: (name, column) => {
     const collation = rawSql(
       column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
@@ -47,8 +47,8 @@ export const sqliteMetrics: MetricDialect = {
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },
   sum: (column) =>
-    // A string in a column of numbers counts as 0 if it is not a number, as in SQLite. Without the
-    // cast, integers in a column without a type would be added as integers and overflow.
+    // In a number column, a string that is not a number counts as 0, as in SQLite. Without the
+    // cast, SQLite would add integers of a column without a type as integers, which can overflow.
     isDouble(column) ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))` : exactSum(column),
   average(column, digits) {
     const name = identifier(column.dbName);
@@ -67,18 +67,18 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/** Returns true for doubles and for columns of any type, whose values are added as doubles. */
+/** Returns true for doubles, and for columns of any type, whose values are added as doubles. */
 function isDouble({ kind }: ColumnInfo): boolean {
   const { arithmetic } = kindProperties[kind];
   return arithmetic === "double" || arithmetic === null;
 }
 
-/** The SQL functions for metrics, which every SQLite driver registers on each connection. */
+/** The SQL functions for metrics, which each connection of a SQLite driver registers. */
 export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** Combines the sums of the integers' halves and of all other values to a sortable sum. */
+  /** Adds the sums of integers' high halves, low halves and all other values to a sortable sum. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -104,10 +104,10 @@ export const metricFunctions: readonly (readonly [
   }],
 ];
 
-/** The state of a metric on SQLite: the sum of {@link exactSumAggregate} so far. */
+/** The state of a metric on SQLite: the sum so far in {@link exactSumAggregate}. */
 export interface ExactSumState {
   exact: ExactDecimal;
-  /** Millionths that are not yet in `exact`, as an integer that a double represents exactly. */
+  /** The part of the sum that `exact` lacks, in millionths: an integer that a double can hold. */
   millionths: number;
   isEmpty: boolean;
   isOdd: boolean;
@@ -115,8 +115,8 @@ export interface ExactSumState {
 
 /**
  * The SQL aggregate for metrics on SQLite: the exact sum of doubles, in their shortest decimal
- * form, and of numbers that are stored as text. A value that is not a number counts as 0, as in
- * SQLite's sum, but adds {@link oddMark} to the result.
+ * form, and of numbers that are stored as strings. Another value counts as 0, as in SQLite's sum,
+ * but adds {@link oddMark} to the result.
  */
 export const exactSumAggregate = {
   name: "service_rest",
@@ -125,7 +125,7 @@ export const exactSumAggregate = {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
-      // If a decimal of at most 15 digits equals the double, it is the shortest form of the double.
+      // A decimal with at most 15 digits that equals the double is the double's shortest form.
       if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
         sum.millionths += millionths;
         if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);
@@ -140,7 +140,7 @@ export const exactSumAggregate = {
   },
   result(sum: ExactSumState): string | null {
     if (sum.isEmpty) return null;
-    // If a double's shortest form has at most fifteen digits, it is the exact decimal.
+    // With at most fifteen digits, a double's shortest form is exactly the decimal.
     const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
     if (!isShort) flushMillionths(sum);
     const plain = isShort ? String(sum.millionths / 1e6) : printExactDecimal(sum.exact);
@@ -148,7 +148,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Appended to a sum in which an invalid value counted as 0. The order of sums stays the same. */
+/** Follows a sum in which an invalid value counted as 0. It does not change the order of sums. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

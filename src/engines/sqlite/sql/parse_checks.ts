@@ -2,7 +2,7 @@ import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_
 
 /**
  * Returns the columns that a failed CHECK of a CREATE TABLE names, in the spelling of `columns`.
- * SQLite reports a check by its name, or else its text. Empty if no check or several match.
+ * SQLite reports a check by its name, or else by its condition. Empty unless one check matches.
  */
 export function columnsOfCheck(
   createTable: string,
@@ -21,7 +21,7 @@ export function columnsOfCheck(
 
 interface Check {
   readonly name: string | null;
-  /** The text between the parentheses. */
+  /** The condition between the parentheses. */
   readonly text: string;
 }
 
@@ -46,7 +46,7 @@ function parenthesized(all: readonly string[], open: number): string {
   return all.slice(open + 1, open + length).join("").trim();
 }
 
-/** Returns the first quoted name, because SQLite strips its quotes and the text after it. */
+/** Returns the first quoted name. If a condition begins with one, SQLite reports only that name. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoteIdentifier(first) : null;

@@ -3,9 +3,9 @@ import type { PreviewDialect } from "../../../sql/preview_dialect.ts";
 import { identifier, sql } from "../../../sql/fragment.ts";
 
 /**
- * Reads only the beginning of a value in SQLite. Strings are read as bytes, four for each
- * character, because `substr` of a string ends at U+0000, and is NULL for empty bytes. A cell of an
- * existing table may have any type, whatever its declaration.
+ * Reads only the beginnings of values on SQLite. Strings are read as bytes, four for each
+ * character, because `substr` of a string ends at U+0000, and is NULL for empty bytes. In an
+ * existing table, a cell can have any type, whatever the column declares.
  */
 export const sqlitePreview: PreviewDialect = {
   selected({ dbName }, length) {

@@ -1,47 +1,47 @@
 import type { ImageColumn } from "./image_json.ts";
 
-/** A SQLite table whose changes are recorded, with everything that its triggers depend on. */
+/** A SQLite table whose changes are recorded, with everything on which its triggers depend. */
 export interface RecordedTable {
-  /** The table's name in the spelling of the database. */
+  /** The table's name as the database spells it. */
   readonly name: string;
-  /** The columns, except for those that are never recorded. */
+  /** The columns, without those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
-  /** The columns that identify the rows of a table without row ids. */
+  /** The columns that identify a row in a table without row ids. */
   readonly key: readonly RecordedColumn[];
   /** The name of the row id, or null if there is none. */
   readonly rowId: string | null;
-  /** True if rows keep their identity. VACUUM may change row ids that are not a key. */
+  /** True if the row's identity never changes. VACUUM can change row ids that are not a key. */
   readonly hasStableIdentity: boolean;
-  /** True if triggers may write while a foreign key's action deletes a row. */
+  /** True if triggers can write while a foreign key's action deletes rows. */
   readonly mayBeInterrupted: boolean;
-  /** The unique indexes, except for the row id. */
+  /** The unique indexes other than the row id. */
   readonly uniques: readonly RecordedUniqueIndex[];
 }
 
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
   readonly isRowId: boolean;
-  /** The SQL default with which REPLACE replaces a NULL in a NOT NULL column, or null. */
+  /** The SQL default that REPLACE puts in place of a NULL in a NOT NULL column, or null. */
   readonly replaceDefault: string | null;
 }
 
 export interface RecordedUniqueIndex {
   readonly parts: readonly UniqueIndexPart[];
-  /** The condition of a partial index, or null for a complete index. */
+  /** The condition of a partial index, or null for an index of all rows. */
   readonly where: string | null;
-  /** All columns that the index depends on. */
+  /** All columns on which the index depends, also in its expressions. */
   readonly columns: readonly string[];
 }
 
-/** A column or an expression in a unique index of a SQLite table whose changes are recorded. */
+/** A column or an expression in a unique index of a recorded SQLite table. */
 export interface UniqueIndexPart {
   /** The column, or null if the part is an expression. */
   readonly column: string | null;
-  /** The expression over the columns of the table. */
+  /** The SQL of the column or the expression. */
   readonly text: string;
   readonly collation: string;
 }
 
-/** The names of the row id. A name is the row id unless a column has that name. */
+/** The names of the row id. Each is the row id unless a column has that name. */
 export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];

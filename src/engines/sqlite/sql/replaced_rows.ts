@@ -3,31 +3,31 @@ import { columnSqlOf, imageJson } from "./image_json.ts";
 import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./recorded_table.ts";
 
 /**
- * The SQLite table of rows that may be replaced, because they conflict with a row that is being
- * written. REPLACE deletes them without running a delete trigger, unless the connection has
- * recursive triggers on. The column `rival` contains the conflicting key.
+ * The SQLite table of "notes": rows that a write may replace, because they conflict with the row
+ * that is written. REPLACE deletes them without a delete trigger, unless the connection has turned
+ * on recursive triggers. The column `rival` contains the key of the conflict.
  */
 export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
-/** The trigger that finds replaced rows on SQLite, without its name and its table. */
+/** A SQLite trigger for replaced rows, without its name and its table. */
 export interface ReplacementTrigger {
-  /** Distinguishes the trigger from the other triggers of its table. */
+  /** Distinguishes the trigger from the table's other triggers. */
   readonly label: string;
-  /** The event and its time, for example `AFTER INSERT`. */
+  /** The time and the event, for example `AFTER INSERT`. */
   readonly moment: string;
   readonly when: string | null;
   readonly body: readonly string[];
 }
 
 /**
- * Returns the triggers on SQLite that find replaced rows, whichever program writes. Before a row is
- * written, the triggers note existing rows that have one of its unique values, together with the
- * key of the conflict. After the write, noted rows that no longer exist are recorded as deleted. A
- * statement that changes or deletes a noted row is recorded anyway, and also updates the note.
+ * Returns the SQLite triggers that find replaced rows, whichever program writes. Before a row is
+ * written, they note the existing rows that have one of its unique values, together with the key of
+ * the conflict. After the write, noted rows that no longer exist are recorded as deleted. A
+ * statement that changes or deletes a noted row is recorded anyway, and updates the note.
  *
- * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. These
- * notes are harmless, because they are kept up to date, and only the latest are kept.
+ * If the row was not written (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), the notes remain. They
+ * are harmless, because they are kept up to date, and only the latest ones are kept.
  */
 export function replacementTriggers(
   table: RecordedTable,
@@ -76,7 +76,7 @@ function note(
   const found = candidates(table, schemaPrefix, conditions);
   const name = quoteIdentifier(table.name);
   const { rowId, values } = conflictKeys("NEW", table);
-  // A row id that is not assigned yet reads as -1.
+  // Before the write, a row id that SQLite will assign reads as -1.
   const keys = [...rowId.map((id) => `nullif(${id}, -1)`), ...values];
   return {
     when: [
@@ -99,8 +99,8 @@ function note(
 
 /**
  * Records a `touch` of the table if a noted row disappears before the write that noted it has
- * ended. The present write then comes from a trigger, while rows are being replaced. It may take
- * the key of a replaced row, or its row may be replaced without a note. So the order of changes is
+ * ended. Then the current write is from a trigger that runs while rows are replaced. It can take
+ * the key of a replaced row, or have its row replaced without a note, so the order of changes is
  * unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
@@ -109,7 +109,7 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
-/** Handles a deleted row whose key exists again, because a trigger wrote the new row first. */
+/** Handles a replaced row whose key exists again, because a trigger has written a new row. */
 function touchesOfTakenRows(
   table: RecordedTable,
   schemaPrefix: string,
@@ -142,7 +142,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // Floating-point numbers and bytes in a key have no plain form for a lookup.
+  // In a key, floating-point numbers and bytes have a form by which no row can be looked up.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
@@ -158,7 +158,7 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without a row id, the row cannot be looked up. But then no conflicting row exists any more.
+  // Without a row id, the note cannot be compared with a row. But then, no conflict is left.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,
@@ -174,7 +174,7 @@ function recordReplaced(
   ];
 }
 
-/** Updates a note to the state of the replaced row, which triggers may have changed. */
+/** Updates the note of a row, which a trigger may have changed after it was noted. */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
@@ -186,14 +186,14 @@ function deleteNote(table: RecordedTable): string {
   return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
 }
 
-/** The maximum number of notes. A row conflicts with at most one row for each unique value. */
+/** The maximum number of notes. A write conflicts with at most one row for each unique value. */
 const maxNotes = 64;
 
-/** Returns the UPDATE event for columns with unique values. Other updates cannot replace rows. */
+/** Returns the UPDATE event for the columns with unique values: other updates replace no rows. */
 function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);
-  // The dependencies of a generated column are unknown, so any update may change it.
+  // The columns of a generated column's expression are unknown, so any update can change it.
   if (columns.some(({ name, generated }) => generated && deciding.has(name))) return "UPDATE";
   for (const { name, isRowId } of columns) if (isRowId) deciding.add(name);
   const names = [...(rowId === null ? [] : rowIdNames), ...deciding];
@@ -209,8 +209,8 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
 }
 
 /**
- * Returns the values that a note shares with the write that replaces the noted row: the row id, and
- * the values of the other unique indexes. A new row id is unknown before the write.
+ * Returns the values by which a note belongs to the write that replaces the noted row: the row id,
+ * and the values in the unique indexes. SQLite can assign a new row id, unknown before the write.
  */
 function conflictKeys(
   row: string,
@@ -230,7 +230,7 @@ function conflictKeys(
 }
 
 interface Candidates {
-  /** The FROM and WHERE clauses for the rows that have one of the unique values of NEW. */
+  /** The FROM and WHERE clauses for the rows that have a unique value in common with NEW. */
   readonly from: string;
   readonly conflictKey: string;
 }
@@ -254,7 +254,7 @@ function candidates(
   ];
 }
 
-/** Compares as the index does: with its collations, and without equality of NULLs. */
+/** Compares as the index does: with its collations, and with NULL equal to nothing. */
 function conflict({ parts, where }: RecordedUniqueIndex, table: RecordedTable): readonly string[] {
   const name = quoteIdentifier(table.name);
   const values = table.columns.map((column) =>
@@ -272,7 +272,7 @@ function conflict({ parts, where }: RecordedUniqueIndex, table: RecordedTable): 
   ];
 }
 
-/** REPLACE puts the default into a NOT NULL column after the BEFORE triggers have run. */
+/** REPLACE replaces a NULL by the column's default only after the BEFORE triggers have run. */
 function newValue(row: string, column: string, { columns }: RecordedTable): string {
   const value = `${row}.${quoteIdentifier(column)}`;
   const replaceDefault = columns.find(({ name }) => name === column)?.replaceDefault ?? null;

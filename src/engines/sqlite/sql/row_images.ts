@@ -10,23 +10,24 @@ import {
 } from "../../../sql/fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** The SQL of SQLite for conditions on row images. The rows need not be in their table. */
+/** The SQL of SQLite for conditions on row images, which need not be in their table. */
 export const sqliteImages: ImageDialect = {
-  // A statement may chain 500 SELECTs.
+  // SQLite allows 500 SELECTs in a UNION ALL.
   maxRows: 100,
-  // In one statement with numbers, a string in a number column would get the column's affinity.
+  // In a statement that also has numbers for the column, SQLite would convert a string to a number.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
 };
 
 /**
- * Returns one table: an empty SELECT of the table, followed by the values. SQLite takes the
- * affinity and the collation of the columns from the first SELECT, unless a later SELECT may have
- * another class of value. The casts exclude that, and do not change a valid value.
+ * Returns one table expression: an empty SELECT of the table, and then the values by UNION ALL.
+ * SQLite takes the columns' affinity and collation from the first SELECT, unless a value in a later
+ * one can have another class. The casts exclude that, and do not change valid values.
  *
- * An invalid value, such as a string in a number column, has no cast and no affinity. Then the
- * compared value is not converted to a number either, but it could not equal such a number anyway.
+ * An invalid value, such as a string in a number column, is not cast, so the column has no
+ * affinity. Then a compared value is not converted to a number either. It could not equal the
+ * invalid value anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
@@ -36,18 +37,18 @@ function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
     return sql`SELECT ${join([rawSql(String(index + 1)), ...cells], ", ")}`;
   });
   const all = join([sql`${none} FROM ${from} WHERE 0`, ...images], " UNION ALL ");
-  // The limit prevents SQLite from pushing the conditions down into each of the SELECTs.
+  // With a LIMIT, SQLite does not copy the conditions into each of the SELECTs.
   return sql`(${all} LIMIT -1) AS ${identifier(table.name)}`;
 }
 
 function cell(value: SqlValue, column: ColumnInfo): Fragment {
   const affinity = affinityOf(column);
   if (affinity === "BLOB" || !fits(value, column)) return bound(value);
-  // A cast to INTEGER would truncate a fraction, which a column of this affinity can have.
+  // A column with INTEGER affinity can contain fractions, which a cast to INTEGER would truncate.
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/** Other programs may have stored a string with a NUL, which not every library can bind. */
+/** Another program can have stored a string with a NUL, which not every library can bind. */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

@@ -7,21 +7,21 @@ import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
 import { textTimeCheck } from "./time_check.ts";
 
 /**
- * The SQL function of case folding, `fold` of `fold.ts`, which every SQLite driver registers on
- * each connection. It is deterministic and returns NULL for NULL. SQLite itself folds only ASCII.
+ * The SQL function of case folding: `fold` of `fold.ts`. Every SQLite driver registers it on each
+ * connection. It is deterministic, and returns NULL for NULL. SQLite itself folds only ASCII.
  */
 export const foldFunctionName = "service_fold";
 
 /**
- * The SQL function for LIKE patterns with a long part between two `%`, `matchesWildcards` of
- * `wildcard_pattern.ts`, which every SQLite driver registers. GLOB compares such a part at each
- * position of a string, and a statement cannot be aborted within a GLOB.
+ * The SQL function for LIKE patterns with a long part between two `%`: `matchesWildcards` of
+ * `wildcard_pattern.ts`, which every SQLite driver registers. SQLite's GLOB would compare such a
+ * part at each position of a string, and a statement cannot be aborted during a GLOB.
  */
 export const likeFunctionName = "service_like";
 
 /**
- * The text operators of SQLite. None of them uses LIKE, because it tries a pattern at each position
- * of a string. For a long literal, this takes seconds and blocks the whole process.
+ * The text operators of SQLite. None of them uses LIKE, because SQLite tries a pattern at each
+ * position of a string. For a long literal, this takes seconds and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
   contains: (operand, argument) => checked(operand, contains(operand, argument)),
@@ -47,7 +47,7 @@ export const sqliteText: TextDialect = {
   length: (operand) => sql`length(${operand})`,
 };
 
-/** Adds a time check, because a row may have many conditions on long strings. */
+/** Adds a time check before the condition, because a row can have many long strings to compare. */
 function checked(operand: Fragment, condition: Fragment): Fragment {
   return sql`(${textTimeCheck(operand)} AND ${condition})`;
 }
@@ -62,7 +62,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** Uses GLOB, which is ten times as fast, if GLOB compares little at each position. */
+/** Uses SQLite's GLOB if it compares little at each position. It is then ten times as fast. */
 function matches(operand: Fragment, pattern: string): Fragment {
   return maxPartLength(pattern) > maxGlobPart
     ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`
@@ -71,7 +71,7 @@ function matches(operand: Fragment, pattern: string): Fragment {
 
 const maxGlobPart = 12;
 
-/** Uses a range, so that an index can be used. */
+/** The range lets the database use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
   const end = minStringAfterPrefix(argument);
@@ -79,17 +79,17 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {
-  // substr(v, 0) would return the whole string, and not the empty string at its end.
+  // substr(v, 0) would return the whole string instead of the empty string at its end.
   if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }
 
-/** Folds the operand if it matters for `argument`, because lower() folds only ASCII. */
+/** Folds the operand. For an ASCII argument, it is enough to fold ASCII, which lower() does. */
 function folded(operand: Fragment, argument: string): Fragment {
   return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
-/** Converts `%` to `*`, `_` to `?`, and `\x` to x. Wildcards of GLOB are put in brackets. */
+/** Converts `%` to `*`, `_` to `?`, and `\x` to x. GLOB's own wildcards are put in brackets. */
 function toGlob(pattern: string): string {
   return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
     if (part === "%") return "*";

@@ -12,10 +12,10 @@ import {
 } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** The format of timestamps in a SQLite column without rows: the format of CURRENT_TIMESTAMP. */
+/** The timestamp format of a SQLite column without values: that of CURRENT_TIMESTAMP. */
 export const defaultTimestampFormat: TimestampText = "date time[.fff]";
 
-/** Encodes a canonical timestamp in the format of a SQLite column's rows. Never rounds. */
+/** Encodes a canonical timestamp in the format of a SQLite column's values. Never rounds. */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
   const micros = microsecondDigits(instant);
   switch (format) {
@@ -30,7 +30,7 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** Decodes a stored SQLite timestamp to a canonical timestamp. Returns null for other values. */
+/** Decodes a stored SQLite timestamp to the canonical form. Returns null for other values. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -38,7 +38,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
     case "epoch-milliseconds":
       return fromNumber(value, 1e3);
     case serviceTimestampFormat:
-      // Rows of the service's own tables need no parsing.
+      // Timestamps in the service's own tables already have the canonical form.
       if (typeof value === "string" && microsText.test(value)) {
         return value.endsWith("000Z") ? `${value.slice(0, 23)}Z` : value;
       }
@@ -48,9 +48,9 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/** Returns true if all values of a SQLite column are exactly in this timestamp format. */
+/** Returns true if each value of a SQLite column is exactly in this timestamp format. */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
-  // As text, 12:00:00Z comes after 12:00:00.5Z, so such rows have no order by time in any format.
+  // As strings, 12:00:00Z sorts after 12:00:00.5Z, so values must have equal lengths to be sorted.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
   return widths.size <= 1 && values.every((value) => {
     const instant = decodeTimestamp(value, format);
@@ -80,7 +80,7 @@ function fromNumber(value: SqlValue, microsPerUnit: number): string | null {
   return instantFromEpoch(epochMs, micros - epochMs * 1000);
 }
 
-/** A timestamp without a zone is UTC, as in SQLite's date functions. */
+/** A timestamp without a zone is in UTC, as in SQLite's date functions. */
 function fromText(value: SqlValue): string | null {
   if (typeof value !== "string") return null;
   if (isCalendarDate(value)) return `${value}T00:00:00.000Z`;

@@ -4,9 +4,9 @@ import type { Connection } from "../../../db/driver.ts";
 import { ddlTokenPattern } from "../../../sql/statements/sql_syntax.ts";
 
 /**
- * Returns the tables whose definitions determine what happens to a row that violates a constraint.
- * For example, the row replaces other rows. Only the stored CREATE TABLE statement contains this,
- * because neither a declaration nor a PRAGMA does.
+ * Returns the tables whose definitions say what happens to a row that violates a constraint, for
+ * example that it replaces other rows. Neither a declaration nor a PRAGMA contains this, so it is
+ * parsed from the stored CREATE TABLE statement.
  */
 export async function sqliteConflictTables(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function sqliteConflictTables(
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
-    // While the file is locked, all tables count as conflicting, so that no row is lost.
+    // While the file is locked, each table counts as conflicting, so that no row is lost.
     if (error instanceof DatabaseError) return tables;
     throw error;
   }
@@ -30,7 +30,7 @@ export async function sqliteConflictTables(
 
 /**
  * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
- * CONFLICT REPLACE`. ABORT is the default of SQLite.
+ * CONFLICT REPLACE`. ABORT is SQLite's default.
  */
 export function hasConflictClause(statement: string): boolean {
   const words = [...statement.matchAll(ddlTokenPattern)]

@@ -2,8 +2,8 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
 
 /**
- * Returns a connection for the first read of the views of a SQLite file, which may be slow: in
- * another thread, and with a time limit.
+ * Returns a connection for first reads of a SQLite file's views. Such a read can be slow, so it
+ * runs in another thread, with a time limit.
  */
 export function connectionForViews(driver: Driver): Connection {
   return driver.reads(limits);
@@ -29,7 +29,7 @@ export async function readOrReason<T>(
   }
 }
 
-/** The errors that a view itself causes, such as a missing table or function. */
+/** The errors that a view's own definition causes, such as a missing table or function. */
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation"],
 ]);

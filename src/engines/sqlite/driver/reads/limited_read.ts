@@ -22,29 +22,28 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /** Returns the length of the longest value written since the last call, or 0 without a write. */
+  /** Returns the length of the longest value written since the last call, or 0 if none was. */
   readonly takeLongestWritten: () => number;
 }
 
-/** The maximum expected duration of a count or an aggregate in the main thread, in milliseconds. */
+/** The longest expected duration, in ms, for which a count or an aggregate uses the main thread. */
 const shortScanMs = 2;
 /**
- * The time limit of a count or an aggregate whose statement was short before. A sort cannot be
- * aborted, so reading before a sort has a quarter of the time.
+ * The time limit of a count or an aggregate that was short before. A sort cannot be aborted, so
+ * reading before a sort has a quarter of the time.
  */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
 };
 
-/** Runs a read of one request. Returns the rows, or a promise of the rows if the read is slow. */
+/** Runs a read of a request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * Runs the reads of a SQLite file that may examine many rows. Each read starts in the main thread,
- * where most reads finish within a fraction of a millisecond. A read that takes longer would block
- * all requests, so it is aborted and starts again in another thread. A read that is known to take
- * long starts in another thread.
+ * Runs the reads of a SQLite file that can examine many rows. Most reads finish in the main thread,
+ * within a fraction of a millisecond. A read that takes longer would block all requests, so it is
+ * aborted there, and starts again in another thread. A read that is known to be slow starts there.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -72,7 +71,7 @@ export class LimitedReads {
     });
   }
 
-  /** Returns the function for the reads of one request, which share a limit of bytes. */
+  /** Returns the function that runs the reads of one request, with a shared limit of bytes. */
   of(limits: ReadLimits): RunLimitedRead {
     const bytes: RemainingBytes = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
@@ -104,13 +103,13 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The duration is longer, but the next read of this SQL must not begin in this thread.
+      // The read was stopped, so this is too short, but enough to start it in a thread next time.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);
   }
 
-  /** Reads in another thread. If there is none, reads in the main thread without a time limit. */
+  /** Reads in another thread, or, if there is none, in the main thread without a time limit. */
   #readElsewhere(
     statement: Statement,
     limits: ReadLimits,
@@ -126,7 +125,7 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline, measured });
   }
 
-  /** Runs a statement that selects one number. Returns null if it takes too long. */
+  /** Runs a statement that selects one number. Returns null if that takes too long. */
   #measure(statement: Statement): number | null {
     const time = fixedTimeLimit(maxInlineMeasureMs, () => false);
     try {
@@ -155,7 +154,7 @@ function isScanPlan(plan: Plan | null): plan is ScanPlan {
 }
 
 function planOf(statement: Statement): Plan | null {
-  // The cast is safe: only a compiler adds a plan to a statement.
+  // The cast is safe: only the compiler adds a plan to a statement.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 
@@ -175,18 +174,18 @@ export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
-  /** Returns the number that a statement reads, or null if the statement takes too long. */
+  /** Returns the number that a statement selects, or null if that takes too long. */
   readonly measure: (statement: Statement) => number | null;
-  /** Returns the number that a statement reads in another thread, however long it takes. */
+  /** Returns the number that a statement selects, from another thread, however long it takes. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
   /** Returns the size of the whole database. */
   readonly databaseBytes: () => number;
 }
 
 export interface ReadStrategy {
-  /** True if all rows may be in memory before their bytes are counted. */
+  /** True to read all rows into memory before their bytes are counted, which is faster. */
   readonly atOnce: boolean;
-  /** True if another thread must read the rows, whatever the limits are. */
+  /** True if the main thread must not read the rows, whatever the limits are. */
   readonly isElsewhere: boolean;
 }
 
@@ -195,32 +194,32 @@ const rowByRow: ReadStrategy = { atOnce: false, isElsewhere: false };
 const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 interface TableWidth {
-  /** The bytes of the widest row, or Infinity if the table was not measured. */
+  /** The bytes of the widest row. Infinity if it was not measured. */
   bytes: number;
-  /** The bytes of all rows. Infinity if only `bytes` is known. */
+  /** The bytes of all rows. Infinity if only `bytes` was measured. */
   total: number;
   freshUntil: number;
 }
 
-/** The minimum time for which a measured width is used, in milliseconds. */
+/** How long a measured width is used at least, in milliseconds. */
 const freshForMs = 60_000;
-/** The maximum fraction of the time that measuring one table may take. */
+/** The maximum part of the time that the measurement of one table can take. */
 const shareOfMeasuring = 1 / 200;
-/** The bytes of a cell in a column without long values. */
+/** The assumed bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
 /**
- * The width of a row from which a table is read in another thread, in bytes. The time is checked
- * between rows, and sorting fifty rows of a megabyte takes too long for the main thread.
+ * If a table's rows can be this wide, in bytes, another thread reads it. The main thread checks the
+ * time only between rows, and would sort fifty rows of a megabyte for too long.
  */
 const wideRow = 64 * 1024;
-/** The length from which a value may make rows much wider than before. */
+/** The length from which a written value can make rows much wider than when they were measured. */
 const longValue = 64 * 1024;
-/** The factor by which a read may exceed its limit if the bytes of its rows are not counted. */
+/** The factor by which a read can exceed its limit if the bytes of its rows are not counted. */
 const maxExcess = 4;
 
 /**
- * Measures the widest row of each table. A read whose rows are certainly small may fetch them all
- * at once, which is twice as fast as one by one.
+ * Measures the widest row of each table. If all rows of a read are certainly small, it can fetch
+ * them together, which is twice as fast as one by one.
  */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
@@ -230,13 +229,13 @@ export class RowWidths {
     this.#options = options;
   }
 
-  /** Returns how to read the rows of a statement. `plan` is null if the plan is unknown. */
+  /** Returns how to read the rows of a statement. `plan` is null for SQL without a plan. */
   strategyFor(plan: Plan | null, maxBytes: number): ReadStrategy {
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // A view's computation cannot be aborted, and measuring its rows takes as long as reading them.
+    // A view's computation cannot be aborted. Measuring its rows would take as long as reading.
     if (rows.table.readOnly) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
@@ -245,7 +244,7 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
-  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
+  /** Returns the bytes of a table's widest row, or Infinity if they are unknown. */
   widestRow(table: TableInfo): number {
     return this.#widths.get(table)?.bytes ?? Infinity;
   }
@@ -289,10 +288,10 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // No page can have more bytes than the whole table, so the widest row does not matter.
+    // A page cannot have more bytes than the whole table, so the widest row is not needed.
     if (width.total <= most) return;
     width.total = Infinity;
-    // Until the width is measured, or if measuring takes too long, the width counts as unlimited.
+    // The width counts as unlimited until it is measured, or for longer if measuring is too slow.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
@@ -300,9 +299,9 @@ export class RowWidths {
 
 interface RowsOfPlan {
   readonly table: TableInfo;
-  /** The maximum number of rows, or 0 if the plan reads only a number. */
+  /** The maximum number of rows. 0 if the result is only a number. */
   readonly most: number;
-  /** True if each row occurs at most once. */
+  /** True if the result contains each row at most once. */
   readonly isOnce: boolean;
 }
 
@@ -313,7 +312,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
     case "related":
       return { table: plan.relation.target, most: plan.most, isOnce: false };
     case "aggregate":
-      // A row of the result may contain three values of a column: a key, a minimum, a maximum.
+      // A group can contain three values of a column: as a key, a minimum and a maximum.
       return { table: plan.table, most: 3 * plan.limit, isOnce: false };
     case "count":
     case "estimate":

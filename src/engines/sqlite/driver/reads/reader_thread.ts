@@ -7,13 +7,13 @@ import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { ConnectionAdditions } from "../application_functions.ts";
 import type { ReaderAnswer, ReaderStartData, ThreadRead } from "./serve_reads.ts";
 
-/** A thread that reads a SQLite file on its own connection, one statement at a time. */
+/** A thread that reads a SQLite file on a separate connection, one statement at a time. */
 export interface ReaderThread {
-  /** Starts a read. The previous read must have ended. */
+  /** Starts a read, after the previous one has ended. */
   post(read: ThreadRead): void;
-  /** Ends the read with this number if the thread runs it now. */
+  /** Ends the read with this number, if the thread still runs it. */
   cancel(id: number): void;
-  /** Ends the thread. Resolves when the thread has closed the file. */
+  /** Ends the thread. Resolves when it has closed the file. */
   close(): Promise<void>;
 }
 
@@ -22,28 +22,28 @@ export interface ReaderThreadOptions {
   readonly library: SqliteLibrary["source"];
   readonly additions: ConnectionAdditions;
   readonly clock: Clock;
-  /** Aborts the start of the thread. The start then rejects. */
+  /** Aborts the start of the thread, which then rejects. */
   readonly signal: AbortSignal;
   /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
-  /** Called when the thread has ended unexpectedly after its start. */
+  /** Called if the thread ends unexpectedly after its start. */
   onEnd(error: unknown): void;
 }
 
 /**
- * The number of reserved descriptors: eight times those that a thread opens. The thread opens its
- * first descriptors before `new Worker` returns, and a lack of descriptors then ends the process.
- * Until then, the main thread accepts no connection that could use the reserve. A later lack only
- * makes the start of the thread fail.
+ * The number of file descriptors to reserve: eight times those that a thread opens. If none are
+ * left when `new Worker` opens its first ones, the process ends. Until `new Worker` returns, the
+ * main thread accepts no connections, so none can use the reserve. If descriptors are missing
+ * later, only the start of the thread fails.
  */
 const reservedDescriptors = 64;
 
-/** The maximum wait for the end of a thread that may be in a long comparison, in milliseconds. */
+/** The maximum wait for the end of a thread, which can be in a long comparison, in milliseconds. */
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file. Resolves when it can read. Rejects if the host has no
- * threads or the program does not start, and as `overloaded` if the process has too few file
+ * Starts a reader thread of a SQLite file. Resolves when it can read. Rejects if the runtime has no
+ * threads or the thread's program fails, and as `overloaded` if the process has too few file
  * descriptors. The thread does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
@@ -56,7 +56,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderStartData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
-  // Reads keep the process alive, but threads that wait for reads do not.
+  // A thread that waits for a read must not keep the process alive. A running read does.
   worker.unref();
   const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
     } else if (answer === "closed") finish(new Error("The thread was closed"));
     else options.onAnswer(answer);
   });
-  // Deno ends the thread after an error, but does not always report that.
+  // Deno ends a thread after an error, but does not always report the end.
   worker.on("error", finish);
   worker.on("exit", () => finish(new Error("The thread has ended")));
   const abort = () => finish(signal.reason);
@@ -105,7 +105,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Returns the URL of the thread's program: a file, or a data URL that imports the program. */
+/** Returns the URL of the thread's program: a file, or a data URL that imports it. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

@@ -27,20 +27,20 @@ export interface SlowRead {
   readonly statement: Statement;
   readonly limits: ReadLimits;
   readonly bytes: RemainingBytes;
-  /** Runs the read in the main thread, if no other thread can be started. */
+  /** Runs the read in the main thread, if no thread can be started. */
   readonly inline: () => QueryResult;
-  /** Called with the duration of the statement in the thread, in milliseconds. */
+  /** Called with the duration of the read in the thread, in milliseconds. */
   readonly measured: (ms: number) => void;
 }
 
-/** The additional time of a read in a thread, for one last long comparison, in milliseconds. */
+/** The time that a read has in addition, for one last long comparison, in milliseconds. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
   readonly id: number;
   readonly identity: string;
   readonly beganAt: number;
-  /** The thread of the read, or null while the read waits for a thread. */
+  /** The thread that runs the read, or null while the read waits. */
   thread: ReaderThread | null;
   waitedMs: number;
   stopWatch: () => void;
@@ -50,7 +50,7 @@ interface Job extends SlowRead {
 
 /**
  * The threads that run slow reads of a SQLite file, which would block the main thread, and the
- * queue of these reads. The time limit of a read includes its wait.
+ * queue of these reads. The time that a read waits counts towards its time limit.
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
@@ -60,14 +60,14 @@ export class ReaderThreads implements DriverThreads {
   #observe: Observer = () => {};
   #nextId = 1;
   #starting: Promise<void> | null = null;
-  /** True if the next thread is started even before a read waits for it. */
+  /** True if the next thread starts already before a read waits for it. */
   #isEager = false;
-  /** True if threads can be started here. False after the first start has failed. */
+  /** False after the first start has failed: then this system has no threads. */
   #isPossible: boolean;
   #hasStarted = false;
   #hasFailed = false;
 
-  /** Creates the threads. None is started before the first read. */
+  /** Creates the object. The first thread starts with the first read. */
   constructor(options: ReaderThreadsOptions) {
     this.#options = options;
     this.#isPossible = options.maxThreads > 0;
@@ -81,12 +81,12 @@ export class ReaderThreads implements DriverThreads {
     letGo();
   }
 
-  /** Sets the observer of failed threads. */
+  /** Sets the observer of threads that fail. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` if too many reads wait, or if it waits too long. */
+  /** Runs a read. Rejects with `overloaded` if too many reads wait, or this one waits too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
@@ -136,7 +136,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read of a caller without a running read, or else the next of all reads. */
+  /** Returns the next read of an identity that has no running read, or else the next of all. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();
@@ -146,7 +146,7 @@ export class ReaderThreads implements DriverThreads {
     for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) yield job;
   }
 
-  /** Starts threads one by one, because each start blocks the main thread for 50 ms. */
+  /** Starts one thread after another, because each start blocks the main thread for 50 ms. */
   #startMore(): void {
     const { maxThreads } = this.#options;
     if (this.#starting !== null || !this.#isPossible || this.#closing.signal.aborted) return;
@@ -172,11 +172,11 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /** Handles the failed start of a thread. If the first start failed, no read tries again. */
+  /** Handles a failed start of a thread. If it was the first start, there will be no other. */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;
-    // A temporary lack of file descriptors must not move long reads to the main thread.
+    // If file descriptors are missing for a while, long reads must not move to the main thread.
     this.#isPossible = this.#hasStarted ||
       (error instanceof DatabaseError && error.kind === "overloaded");
     if (this.#threads.size > 0) return;
@@ -210,7 +210,7 @@ export class ReaderThreads implements DriverThreads {
     const job = this.#threads.get(thread);
     if (!this.#threads.delete(thread) || this.#closing.signal.aborted) return;
     this.#report(error);
-    // The read is not repeated, because it may have caused the end of the thread.
+    // The read does not run again, because it can have caused the end of the thread.
     job?.finish(() => fail(new DatabaseError("unavailable", error)));
     this.#dispatch();
   }
@@ -235,7 +235,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // The read has waited for more than half of its time, so the read itself may be fast.
+  // More than half of its time was spent waiting, so the read itself may be fast.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

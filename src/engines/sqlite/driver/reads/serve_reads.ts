@@ -10,17 +10,17 @@ import { isBusyError, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedTimeLimit } from "../read_limits.ts";
 
-// The program of a reader thread: it runs reads of one SQLite file on its own connection.
+// The program of a reader thread. It runs reads of one SQLite file on its own connection.
 
 export interface ReaderStartData {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
   readonly additions: ConnectionAdditions;
-  /** Contains the number of the read that must end. */
+  /** Shared memory that contains the number of the read that must end. */
   readonly cancelled: Int32Array;
 }
 
-/** A message to a thread that serves reads of a SQLite file: a read, or the end. */
+/** A message to a reader thread of a SQLite file: a read, or the request to end. */
 export type ReaderMessage = ThreadRead | "close";
 
 export interface ThreadRead {
@@ -30,17 +30,17 @@ export interface ThreadRead {
   readonly maxBytes: number;
 }
 
-/** A message of a thread that reads a SQLite file: its state, or the result of a read. */
+/** A message from a reader thread of a SQLite file: its state, or the result of a read. */
 export type ReaderAnswer =
   | "ready"
   | "closed"
   | { readonly result: QueryResult; readonly bytesLeft: number; readonly ms: number }
-  /** The kind of the error, or null if it is no error of the database. */
+  /** The kind of a DatabaseError, or null for any other error. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
-// Only the driver starts this module, and it passes this data.
+// The cast is safe: only the driver starts this module, and passes this data.
 const { path, library: { module, name }, additions, cancelled } = workerData as ReaderStartData;
-// The driver passes the module and the name that the library itself contains.
+// The cast is safe: the module and the name are those that the library itself states.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
 if (found === undefined) throw new Error(`${module} has no ${name}`);
 const library = found;

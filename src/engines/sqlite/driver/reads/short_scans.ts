@@ -13,22 +13,22 @@ import {
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
-  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
+  /** Returns the bytes of a table's widest row, or Infinity if they are unknown. */
   readonly widestRow: (table: TableInfo) => number;
   /** Returns the bytes of all rows of a table, or Infinity if they are unknown. */
   readonly totalBytes: (table: TableInfo) => number;
 }
 
-/** The maximum number of values in a scan without time checks: a few milliseconds of work. */
+/** The maximum number of values in a scan without time checks. It takes a few milliseconds. */
 const maxValues = 200_000;
-/** The maximum size of the rows that a scan without time checks may examine, in bytes. */
+/** The maximum bytes of the rows that a scan without time checks can examine. */
 const maxBytes = 16 * 1024 * 1024;
-/** The cost of sorting a row for grouping, as a number of values. Sorting compares many rows. */
+/** The cost of sorting a row for grouping, as a number of values. A sort compares rows often. */
 const valuesOfKey = 8;
-/** How long a measured size is used, in milliseconds. A table grows little in this time. */
+/** How long a measured size is used, in milliseconds. In this time, a table grows only little. */
 const freshForMs = 100;
 
-/** The plan of a statement that may be a scan. */
+/** The plan of a statement that can scan a whole table. */
 export type ScanPlan = CountPlan | AggregatePlan;
 
 interface TableSize {
@@ -37,21 +37,21 @@ interface TableSize {
 }
 
 /**
- * Finds scans that are always short: counts and aggregates of a table with few rows. They need no
- * time checks, which would double the time of a count.
+ * Finds scans that are always short: counts and aggregates of tables with few rows. Their SQL has
+ * no time checks, which would double the time of a count.
  */
 export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
 
-  /** Creates the object. The size of every table is unknown at first. */
+  /** Creates the object. It measures the size of a table when needed. */
   constructor(options: ShortScansOptions) {
     this.#options = options;
   }
 
   /**
-   * Returns true if the statement with this plan is a short scan. `isKnown` means that the same
-   * statement was short before, e.g. with an index. The table may then have four times the size.
+   * Returns true if the scan of this plan is short. `isKnown` means that the same statement was
+   * short before, for example because of an index. The table can then be four times as large.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;
@@ -76,7 +76,7 @@ export class ShortScans {
   }
 }
 
-/** Returns how many values a plan examines in each row, or Infinity if it reads other tables. */
+/** Returns how many values a scan examines in each row, or Infinity if it reads other tables. */
 function valuesOf(plan: ScanPlan): number {
   const compared = 1 + valuesOfFilter(plan.where);
   return plan.kind === "count"
@@ -95,14 +95,14 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns the key if it is the rowid, or else null. The key's range limits the number of rows. */
+/** Returns the key if it is the row id, or else null. Its range limits the number of rows. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }
 
 function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   const [name, from] = [identifier(key.dbName), tableName(table)];
-  // In a single SELECT with minimum and maximum, SQLite would scan all rows.
+  // In one SELECT with both the minimum and the maximum, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
     () => "?",

@@ -2,16 +2,16 @@ import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 
-/** The time limit of a statement that blocks all other requests, in milliseconds. */
+/** The time limit of a statement during which all other requests wait, in milliseconds. */
 const maxLockingMs = 100;
 
 /**
- * Returns the time limit of a statement in a SQLite transaction, or null if there is none. A
- * statement that reads rows before a write has a limit, because a client's filter may be slow. A
- * read by application code has the time limit of a normal read.
+ * Returns the time limit of a statement in a SQLite transaction, or null if it has none. If rows
+ * are read before a write, the read has a limit, because a client's filter can be slow. A read by
+ * application code has the time limit of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
-  // The cast is safe: only a compiler adds a plan to a statement.
+  // The cast is safe: only the compiler adds a plan to a statement.
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
   const isLocking = plan?.kind === "read" && plan.lock === true;
   const limitMs = isLocking ? maxLockingMs : statement.timeoutMs;

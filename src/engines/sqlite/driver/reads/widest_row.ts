@@ -10,12 +10,12 @@ import {
 } from "../../../../sql/fragment.ts";
 import { scanCheck } from "../../sql/time_check.ts";
 
-/** Returns the columns that may have long values: all columns, unless types are enforced. */
+/** Returns the columns that can have long values: all columns, unless types are enforced. */
 export function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
 }
 
-/** Returns the statement that selects the bytes of the longest values of one row. */
+/** Returns the statement that selects the total length of the longest values of one row. */
 export function widestRowStatement(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(
