@@ -127,21 +127,21 @@ function statementCache(handle: SqliteHandle) {
     const known = cache.get(text);
     if (known !== undefined) return known;
     const start = withoutLeadingComments(text);
-    // node:sqlite would crash with a segmentation fault.
+    // With an empty statement, node:sqlite would crash (segmentation fault).
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // Writes read exact integers from the start, because a write cannot run a second time.
+    // A write reads exact integers from the start, because it cannot run again to get them.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
-      // If a table is altered, the columns of `*` change, although the text is not prepared again.
+      // If a table is altered, the columns of `*` change, although SQLite prepares nothing again.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckFunctionName),
       short: null,
     };
-    // SQLite crashes when a prepared EXPLAIN runs after its tables have changed.
+    // SQLite crashes if a prepared EXPLAIN runs after its tables were altered.
     if (!explains.test(start)) cache.set(text, fresh);
     return fresh;
   }
@@ -154,7 +154,7 @@ function statementCache(handle: SqliteHandle) {
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
-    // A second run would count the bytes of the rows twice.
+    // Prevents a second run for exact integers, which would count the bytes twice.
     counted.exact = true;
     return counted;
   }
