@@ -2,34 +2,34 @@ import { all } from "../filter/builders.ts";
 import type { ScopeOptions } from "./scope.ts";
 import type { User } from "./user.ts";
 
-/** In whose name the database runs the statements of a request. */
+/** The database role and settings with which the statements of a request run. */
 export interface ActAsIdentity {
   /** The role of the database. It must be one of {@link ActAsOptions.roles}. */
   readonly role: string;
-  /** Settings that policies read by `current_setting`. Each name contains a dot. Default: none. */
+  /** Settings for `current_setting` in policies, with a dot in each name. Default: none. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * How the database decides the rights of users, by its own roles and policies. The statements of
- * each request run with the role and the settings of its user.
+ * Makes the database determine the rights of users, by its own roles and row-level policies. The
+ * statements of each request run with the role and settings of its user.
  */
 export interface ActAsOptions {
-  /** Every role that `as` may return. The service checks these roles at the start. */
+  /** All roles that `as` can return. The service checks them when it starts. */
   readonly roles: readonly string[];
   /** Returns the role and the settings of a user, or of an anonymous caller (null). */
   as(user: User | null): ActAsIdentity;
-  /** The role of the service itself, in place of the login role. Default: the login role. */
+  /** The role for statements of the service itself. Default: the role of the connection. */
   readonly system?: string | undefined;
 }
 
-/** Returns the function that finds the identity of a caller. The function throws plain Errors. */
+/** Returns the function that finds a caller's role and settings. It throws plain Errors. */
 export function identityFunction(
   { roles, as }: ActAsOptions,
 ): (user: User | null) => Required<ActAsIdentity> & { settings: Record<string, string> } {
   const known = new Set(roles);
   return (user) => {
-    // A program without type checks may return anything.
+    // Without type checks, the function may return anything.
     const { role, settings = {} }: Partial<ActAsIdentity> = as(user) ?? {};
     if (role === undefined || !known.has(role)) {
       throw new Error(`Cannot act as ${JSON.stringify(role)}: actAs.roles does not name this role`);
@@ -44,18 +44,18 @@ export function identityFunction(
   };
 }
 
-/** The scope of {@link byDatabase}: the policies of the database decide. */
+/** The scope of {@link byDatabase}: all rows, because row-level policies determine the rights. */
 const byPolicies = () => all();
 
 /** Options of {@link byDatabase}. */
 export interface ByDatabaseOptions {
-  /** True if anonymous callers may read and subscribe, as far as the database lets their role. */
+  /** True to let anonymous callers read and subscribe, within the rights of their database role. */
   readonly anonymous?: boolean | undefined;
 }
 
 /**
- * Returns the option `auth` of a resource whose rows the policies of the database protect. Every
- * scope grants all rows, so it needs the option `actAs` of the app.
+ * Returns the option `auth` of a resource whose rows the database protects by row-level policies.
+ * Its scopes grant all rows, so the app must have the option `actAs`.
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export function byDatabase(
   };
 }
 
-/** Returns true if a scope of a resource leaves the decision to the policies of the database. */
+/** Returns true if a scope of a resource leaves the rights to the database's policies. */
 export function needsPolicies(auth: ScopeOptions | undefined): boolean {
   return Object.values(auth ?? {}).some((scope) => scope === byPolicies);
 }

@@ -1,22 +1,22 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { User } from "./user.ts";
 
-/** The result of identifying a request: the user, and the time at which the credential expires. */
+/** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user. Return one object for each credential, because streams are grouped by it. */
+  /** The user. It must be the same object for the same credential, by which streams are grouped. */
   readonly user: User;
-  /** Time at which the credential expires, in milliseconds since 1970. Undefined if unknown. */
+  /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
   /**
-   * Reads the user of the credential again. Returns the same object if nothing has changed, or null
-   * once the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
+   * Reads the user of the credential again: the same object if nothing has changed, or null when
+   * the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
    * function, the credential is valid until `expiresAt`.
    */
   renew?(): MaybePromise<User | null>;
 }
 
 /**
- * An authenticator. It recognizes one kind of credential, and finds the user of a credential.
+ * Recognizes one kind of credential, and returns its user.
  *
  * @example
  * ```ts
@@ -41,38 +41,38 @@ export interface Authenticator {
   /** The name of the authenticator in messages. */
   readonly name: string;
   /**
-   * Identifies the sender of a request. Returns null if the request has no credential of this kind.
-   * In this case, the next authenticator is called. Throws a `Problem` with 401 for an invalid
-   * credential of this kind. The function runs for every request, so it should cache its results. A
-   * synchronous result creates no promise.
+   * Identifies the sender of a request. Returns null if the request has no credential of this kind,
+   * so that the next authenticator is called. Throws a `Problem` with 401 for an invalid credential
+   * of this kind. Called for each request, so it should cache results. A synchronous result creates
+   * no promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
   /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch` function. */
   readonly routes?: Router | undefined;
-  /** The OpenAPI security schemes of the credentials, by name. Each scheme is sufficient. */
+  /** The OpenAPI security schemes by name. A credential of any of them is enough. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
-  /** Releases the resources of the authenticator. Called when the app is closed. */
+  /** Releases what the authenticator uses. Called when the app is closed. */
   close?(): Promise<void>;
 }
 
 /**
- * An authenticator that needs the store, the database or the limits of its app. `jwtAuth`,
- * `apiKeyAuth` and `passwordAuth` return such a definition.
+ * An authenticator that needs the store, the database or the limits of its app, as `jwtAuth`,
+ * `apiKeyAuth` and `passwordAuth` return it.
  */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */
   readonly name: string;
-  /** Opens the authenticator. The app calls this once, with its store, database and settings. */
+  /** Creates the authenticator. The app calls this once, with its store, database and settings. */
   open(parts: never): MaybePromise<Authenticator>;
 }
 
-/** The OpenAPI 3.0 security scheme of an authenticator's credential. */
+/** How clients send the credential of an authenticator (a security scheme of OpenAPI 3.0). */
 export type SecurityScheme =
   | { readonly type: "http"; readonly scheme: "bearer"; readonly bearerFormat?: string }
   | { readonly type: "apiKey"; readonly in: "header" | "cookie"; readonly name: string };
 
-/** The type of a router for authentication: a Hono app, or an object that responds to requests. */
+/** A router for authentication: a Hono app, or another object with a `fetch` function. */
 export interface Router {
-  /** Returns the response to one request. */
+  /** Returns the response to a request. */
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
 }

@@ -6,22 +6,22 @@ import type { User } from "./user.ts";
 
 declare const granted: unique symbol;
 
-/** The right to access some rows, which a query needs. Only {@link authorize} creates grants. */
+/** The right to access rows, which each query needs. Only {@link authorize} creates one. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
   readonly user: User | null;
-  /** The rows that may be accessed, before and after a write. */
+  /** The rows that can be accessed. A written row must be one of them before and after. */
   readonly rows: Filter;
-  /** The rows whose existence may be revealed. Access to any other row fails with "not found". */
+  /** The rows that the caller may know to exist. Access to others fails with "not found". */
   readonly visible: Filter;
 }
 
 /**
- * Authorizes an access to rows. First, the option `public` may grant every caller all rows or some
- * rows. If it grants nothing, a caller without a user gets a 401, and for a user the scope decides.
- * Without a scope, or if the scope returns `none()`, the access fails with 403. An error of a scope
- * propagates, so the request ends without a grant.
+ * Returns the right to access rows. First, the option `public` can grant all or some rows to every
+ * caller. If it grants none, a caller without a user gets a 401, and the scope decides for a user.
+ * Without a scope, or if it returns `none()`, throws a 403. An error of a scope is thrown on, so
+ * that the request ends without a right.
  */
 export function authorize(
   access: Access,
@@ -45,17 +45,17 @@ export function authorize(
 }
 
 /**
- * Authorizes an access before the body is read. Throws a 401 if a user is required, and a 403 if no
- * user has access. Later, {@link authorize} determines the rows that the user may access.
+ * Checks an access before the body is read. Throws a 401 if a user is required, and a 403 if no
+ * user has access. Later, {@link authorize} finds out which rows the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // A public scope is not called here, because its result may differ for each request.
+  // A public scope is not called yet, because its result can be different later.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
-/** Returns the user of a request, or throws a 401. In its message, `action` follows "Cannot". */
+/** Returns the user, or throws a 401. In the message, `action` follows "Cannot". */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
   throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);
@@ -65,7 +65,7 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** Returns the rows that the user may read, or the filter `own` if the user may read none. */
+/** Returns the rows that the user may read, or `own` if there are none. */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return chain(
@@ -74,7 +74,7 @@ function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromis
   );
 }
 
-/** Returns the rows that every caller may access, together with the rows of the user's scope. */
+/** Returns the rows that every caller may access, plus those of the user's scope. */
 function grantedRows(
   access: Access,
   user: User | null,
@@ -93,6 +93,6 @@ function grantedRows(
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {
-  // The cast is safe: only the compiler sees the brand, and only this function adds it.
+  // The cast is safe: the member `granted` exists only in the type, and only this function adds it.
   return { access, user, rows, visible } as Grant;
 }

@@ -2,21 +2,20 @@ import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Authenticator, Identification } from "./authenticator.ts";
 import type { User } from "./user.ts";
 
-/** The credentials of requests to an app, with their users and end times. */
+/** The credentials of requests, with their users and when they end. */
 export interface Credentials {
   /**
-   * Identifies the sender of a request by the first authenticator that recognizes the credential.
-   * Returns null if no authenticator recognizes a credential. Throws or rejects with a 401 for an
-   * invalid credential.
+   * Identifies the sender of a request by the first authenticator that recognizes a credential;
+   * null if none does. Throws or rejects with a 401 for an invalid credential.
    */
   identify(request: Request): MaybePromise<User | null>;
-  /** Returns the user of a credential, and records when open streams of the user must end. */
+  /** Returns the user of a credential, and remembers when the user's open streams must end. */
   accept(identification: Identification): User | null;
-  /** Returns the credential that identified a user, or null if the credential never expires. */
+  /** Returns the credential of a user object; null if the credential never ends. */
   of(user: User): Identification | null;
 }
 
-/** Creates the credentials of an app. Authenticators are called in the given order. */
+/** Creates the credentials of an app. Authenticators are called in this order. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,

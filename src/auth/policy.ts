@@ -8,8 +8,8 @@ import { type AnyTable, isTableInfo, tableInfoOf, type TableLike } from "../sche
 import type { User } from "./user.ts";
 
 /**
- * A named rule about the rows of a table that a user may access. A policy is a scope, and its result
- * is a rule, which other policies and scopes can combine.
+ * A named rule that says which rows of a table a user may access. A policy can be used as a scope,
+ * and its result can be combined with other rules.
  */
 export interface Policy<U extends User = User, Of = AnyTable> {
   /** Returns the rule for a user. */
@@ -18,15 +18,15 @@ export interface Policy<U extends User = User, Of = AnyTable> {
   readonly policyName: string;
   /** The users with which the policy is tried when the service starts. */
   readonly samples: readonly U[];
-  /** True if the caller of {@link policy} set the samples. */
+  /** True if {@link policy} was called with samples. */
   readonly hasSamples: boolean;
 }
 
 /** The options of {@link policy}. */
 export interface PolicyOptions<U extends User = User> {
   /**
-   * The users with which the service tries the policy when it starts. A function with branches needs
-   * a user for each branch. Default: `[{ id: "sample" }]`.
+   * The users with which the service tries the policy when it starts. A policy with branches needs
+   * one for each branch. Default: `[{ id: "sample" }]`.
    */
   readonly samples?: readonly U[] | undefined;
 }
@@ -84,7 +84,7 @@ export function policy<U extends User = User, Of = AnyTable>(
         throw cause instanceof RuleFault ? new RuleFault(named(cause), { cause }) : cause;
       }
     });
-  // The cast is safe: without the option, a policy is tried with a user that has only an id.
+  // The cast is safe: without the option, policies are tried with a user that has only an id.
   const sampleUsers = samples ?? [{ id: "sample" } as U];
   return Object.assign(describe, {
     policyName: name,

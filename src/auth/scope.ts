@@ -3,38 +3,37 @@ import type { Rule } from "../filter/rule.ts";
 import type { AnyTable } from "../schema/table_like.ts";
 import type { User } from "./user.ts";
 
-/** The kinds of access that scopes grant: what an operation does with rows. */
+/** The kinds of access that scopes grant, by the effect of an operation on rows. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
- * The result of a scope: a filter from a builder such as `eq(notes.ownerId, user.id)`, a template of
- * `rsql`, or a combination with policies and quantifiers. In all, values are data and never syntax.
+ * The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, a template of `rsql`, or a
+ * combination with policies and quantifiers. In all of these, values are data and never syntax.
  */
 export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
 
 /**
- * A scope's filter as a concatenated string. An empty string denies access, and so does a
- * comparison with `undefined` or `null`. All other parts of the string are parsed as syntax,
- * including values from users.
- *
- * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
+ * A scope's filter as a concatenated string. Access is denied by an empty string, and by a
+ * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter, so that
+ * a user's value in it can change the filter.  @deprecated Use `eq` and the other builders, or
+ * `rsql`: a value can never become syntax there.
  */
 export type ScopeText = string;
 
-/** Returns the rows that a user may access. If the function throws, access is denied. */
+/** Returns the rows that a user may access. Access is denied if it throws. */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
  * A public scope: returns the rows that every caller may access, even without a user. Called for
- * each request. If the function throws, access is denied.
+ * each request. Access is denied if it throws.
  */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * The rows that every caller may access, even without a user. `true` grants all rows, and a
- * function grants the rows of its filter. A user may also access the rows of the user's scope.
+ * The rows that every caller may access, even without a user: all rows with `true`, or those of a
+ * function's filter. A user may access also those of the user's scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */
@@ -43,15 +42,15 @@ export interface PublicOptions<Of = AnyTable> {
   readonly subscribe?: boolean | PublicScopeFunction<Of> | undefined;
 }
 
-/** The scopes of a resource, which decide who may access its rows. Default: no access. */
+/** The scopes of a resource, which say who may access which rows. Default: no access. */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
-  /** Lets every caller read, subscribe, or (with `true`) do both. Writes are never public. */
+  /** Lets every caller read, subscribe, or both (`true`). Writes are never public. */
   readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;
   /** The filter that a new row must match. */
   readonly create?: ScopeFunction<U, Of> | undefined;
-  /** The rows that may be changed. A changed row must still match. */
+  /** The rows that may be changed. They must still match afterwards. */
   readonly update?: ScopeFunction<U, Of> | undefined;
   /** The rows that may be deleted. */
   readonly delete?: ScopeFunction<U, Of> | undefined;
@@ -59,18 +58,18 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   readonly subscribe?: ScopeFunction<U, Of> | undefined;
 }
 
-/** The resolved scopes and the public accesses of one resource. */
+/** The scopes of a resource, and its public accesses. */
 export interface AccessPolicy {
-  /** The accesses that are public for all rows. */
+  /** The accesses that every caller has to all rows. */
   readonly public: ReadonlySet<Access>;
-  /** The accesses that are public for some rows, with the functions that return their filters. */
+  /** The accesses that every caller has to some rows, with functions that return the filter. */
   readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
-  /** Converts the result of a scope, such as `auth.read`, to a filter over the resource's table. */
+  /** Converts the result of a scope to a filter. `name` is e.g. `auth.read`. */
   resolve(result: ScopeResult, name: string): Filter;
 }
 
-/** Resolves the scopes and the public accesses of a resource, once, at start. */
+/** Converts the option `auth` of a resource, once when the service starts. */
 export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
   const { public: open = false } = options;
   const given = typeof open === "object" ? open : { read: open, subscribe: open };

@@ -1,8 +1,8 @@
 import type { Observer } from "../runtime/observation.ts";
 
-/** The authenticated user, as an authenticator or a middleware sets it. */
+/** The user of a request, which an authenticator or a middleware has set. */
 export interface User {
-  /** The unique id of the user, which is never empty. A caller without an id is anonymous. */
+  /** The id of the user, never empty. A user without an id counts as anonymous. */
   readonly id: string;
   /** The user's e-mail address. */
   readonly email?: string | undefined;
@@ -10,11 +10,11 @@ export interface User {
   readonly name?: string | undefined;
   /** The roles of the user, which scopes can check. */
   readonly roles?: readonly string[] | undefined;
-  /** Further claims from the user's credential. */
+  /** Other claims in the user's credential. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Creates the parser of users. A user with a numeric id is anonymous, and is reported once. */
+/** Creates the parser of users. A numeric id means anonymous, which is reported once. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {
@@ -29,11 +29,11 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
   };
 }
 
-/** Parses the user that a middleware has set. Returns null for an anonymous caller. */
+/** Parses a user that a middleware has set. Returns null for an anonymous caller. */
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "") return null;
-  // The cast is safe: only the application's scopes and hooks use the members other than `id`.
+  // The cast is safe: only scopes and hooks of the application use other members than `id`.
   return value as User;
 }
 

@@ -19,9 +19,9 @@ import {
   resolvePowOptions,
 } from "./pow/pow_options.ts";
 
-/** The app-wide options that prevent a few clients from using up the service's capacity. */
+/** The options that keep a few clients from using up the capacity of the app. */
 export interface AbuseProtectionOptions {
-  /** The token budget of each caller, over all resources. Default: no limit. */
+  /** The token budget of each caller, which all resources share. Default: no limit. */
   readonly budget?: BudgetOptions | undefined;
   /** Lets callers with an exhausted budget continue by proof of work. Default: off. */
   readonly pow?: PowOptions | undefined;
@@ -29,7 +29,7 @@ export interface AbuseProtectionOptions {
   readonly captcha?: CaptchaOptions | undefined;
   /**
    * Number of your own proxies in front of the service. With n proxies, the client's address is
-   * entry n from the right of `X-Forwarded-For`. Default: 0, the address of the socket.
+   * entry n from the right in `X-Forwarded-For`. Default: 0, for the address of the connection.
    */
   readonly trustProxy?: number | undefined;
 }
@@ -45,14 +45,14 @@ export const abuseProtectionOptionDescriptions = group(
 
 export interface ResolvedAbuseProtection {
   readonly budget: BudgetOptions | null;
-  /** Returns the options of proof of work, which a resource may require even without `pow`. */
+  /** Returns the options of proof of work, which a resource can require even if `pow` is off. */
   pow(): ResolvedPowOptions;
   readonly powIsOn: boolean;
   readonly captcha: ResolvedCaptchaOptions | null;
   readonly trustProxy: number;
 }
 
-/** Validates the options at start and sets defaults. Throws a plain Error for an invalid option. */
+/** Validates the options and adds defaults. Throws a plain Error for an invalid option. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,
@@ -66,7 +66,7 @@ export function resolveAbuseProtection(
   let resolvedPow = pow === undefined ? null : resolvePowOptions(pow, isProduction, runtime);
   return {
     budget: budget ?? null,
-    // Resolving on first use makes a missing secret an error only if a gate needs proof of work.
+    // Computed at the first use: a missing secret is an error only if proof of work is required.
     pow: () => resolvedPow ??= resolvePowOptions({}, isProduction, runtime),
     powIsOn: pow !== undefined,
     captcha: captcha === undefined ? null : resolveCaptchaOptions(captcha, isProduction),

@@ -14,7 +14,7 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 /** The options of the proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
-/** The default budget of a client address for account routes, against guessing of passwords. */
+/** The default budget of an IP address for account routes, so that passwords cannot be guessed. */
 export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
 export const accountPowOptionDescription = either(
@@ -27,7 +27,7 @@ export const accountPowOptionDescription = either(
   ),
 ).default(false);
 
-/** The options that protect an account route, such as login, signup or password reset. */
+/** The limits and requirements of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
   /** Path of the route's options in error messages, for example `passwordAuth.login`. */
   readonly path: string;
@@ -38,8 +38,8 @@ export interface AccountProtectionOptions {
 }
 
 /**
- * Resolves the protection of an account route. Throws a plain Error for a CAPTCHA without a
- * verifier, and for a cost that exceeds the capacity of every budget.
+ * Returns the protection of an account route. Throws a plain Error if it requires a CAPTCHA without
+ * a verifier, or if its cost exceeds the capacity of every budget.
  */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,

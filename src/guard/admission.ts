@@ -23,17 +23,18 @@ import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/reques
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
 export interface AdmissionOptions extends RequestProofOfWorkOptions {
-  /** The CAPTCHA challenges, or null if no provider is configured. */
+  /** The CAPTCHA challenges; null if no provider is configured. */
   readonly captcha: CaptchaChallenges | null;
-  /** Returns the limiter for the caller's budget class, or null if the class has no budget. */
+  /** Returns the limiter of the caller's budget; null if the caller's class has no budget. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
 
 /**
- * Passes one request through the limits. Call {@link countRequest} first, then {@link admit}, and
- * {@link charge} when the number of items is known. Each of them throws a 428 or 429, and returns a
- * promise only if it has to wait. At the end, {@link finishReply} or {@link finishError} adds the
- * headers and refunds the unused budget. {@link decideAdmission} defines the order of the limits.
+ * Applies all limits and challenges to one request. Call {@link countRequest} first, then
+ * {@link admit}, and {@link charge} when the number of items is known. Each throws a 428 or 429,
+ * and returns a promise only if it must wait. At the end, {@link finishReply} or
+ * {@link finishError} adds headers and refunds unused tokens. {@link decideAdmission} defines the
+ * order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -42,12 +43,12 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionInput]: AdmissionInput[Name] };
   #rate: TakeResult | null = null;
-  /** The limiter of the caller's budget. Undefined until the class of the caller is determined. */
+  /** The limiter of the caller's budget; undefined before the caller is classified. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
-  /** The request's budget. Null before {@link admit}, and if the request is free. */
+  /** The budget of the request; null before {@link admit}, and for a free request. */
   #budget: RequestBudget | null = null;
   #work: RequestProofOfWork | null = null;
-  /** The proof-of-work gates that the request has not passed yet. */
+  /** The proof-of-work requirements that the request has not met yet. */
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
@@ -58,7 +59,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#guarded = guarded;
     this.#powGates = protection.pow === null ? [] : [protection.pow];
     this.#captchaAction = protection.captcha?.action;
-    // The prefix distinguishes an address from a user id that looks like the address.
+    // The first letter distinguishes an address from a user id that looks like one.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
@@ -74,7 +75,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. After that, a stored response may be replayed. */
+  /** Counts the request against the rate limit. A replayed response costs no more than that. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -86,7 +87,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Takes the tokens for one item, and checks the proof-of-work and CAPTCHA gates. */
+  /** Takes the tokens for one item, and checks the required proof of work and CAPTCHA. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
     return chain(this.#openBudget(), (budget) => {
@@ -121,8 +122,8 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   /**
-   * Makes the request's proof-of-work solution usable again if the response has status 422. Call it
-   * for every response. After a `query-too-expensive` response, the solution stays used.
+   * Makes the request's proof of work usable again after a response with status 422, except
+   * `query-too-expensive`. Must be called for every response.
    */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
@@ -140,7 +141,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
-    // A client that disconnects has caused the failure itself, so the client pays for the request.
+    // If the client has disconnected, it caused the failure itself and gets no refund.
     const isOurs = status >= 500 && !this.#guarded.request.signal.aborted &&
       !(error instanceof ChargedProblem);
     if (isOurs || status === 428 || status === 429) this.refund();
@@ -149,7 +150,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the gates of embedded rows. Returns false if the embedded rows have no gates. */
+  /** Adds requirements of rows of other resources in the body. Returns false without any. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -173,7 +174,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Calls `classify` once per request, because a second call might return another class. */
+  /** Classifies the caller only once: a second call of `classify` could have another result. */
   #findLimiter(): MaybePromise<RateLimiter | null> {
     if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;
@@ -184,14 +185,14 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
     return chain(budget.take(items), (isGranted) => {
-      // A solution for one item may be too easy for all items, so it is checked again.
+      // A solution that was enough for one item is checked again for all items.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
       return this.#enforce();
     });
   }
 
-  /** Serves, challenges or refuses the request. A passed challenge leads to another verdict. */
+  /** Serves, challenges or refuses the request, again after each challenge that it passes. */
   #enforce(): MaybePromise<void> {
     const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {
@@ -227,7 +228,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks the gates as passed. Later calls of {@link charge} only take tokens. */
+  /** Marks all requirements as met. Later calls of {@link charge} only take tokens. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;
@@ -247,7 +248,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Returns true if the request contains a solution. Even a wrong solution has to be verified. */
+/** Returns true if the request contains a solution, which must be verified even if it is wrong. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }

@@ -1,21 +1,21 @@
 export interface AdmissionInput {
-  /** True for a live stream, which cannot be challenged after it has started. */
+  /** True for a live stream: once it has started, the client cannot solve a challenge. */
   readonly isStream: boolean;
-  /** True if the resource's `rateLimit` is used up for the caller. */
+  /** True if the caller has used up the resource's `rateLimit`. */
   readonly isRateLimited: boolean;
-  /** `enough` if the budget covers the cost, `short` if not, `none` without a budget or a cost. */
+  /** `enough` if the budget covers the cost, `short` if not, `none` without budget or cost. */
   readonly budget: "none" | "enough" | "short";
-  /** True if `abuseProtection.pow` is set. Then a proof of work replaces missing tokens. */
+  /** True if `abuseProtection.pow` is set, so that proof of work can replace missing tokens. */
   readonly powIsOn: boolean;
   /** True if `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
-  /** True if a CAPTCHA replaces missing tokens of the budget for this resource. */
+  /** True if a CAPTCHA can replace missing tokens for this resource. */
   readonly overflowsToCaptcha: boolean;
   /** True if the resource always requires proof of work for this operation. */
   readonly hasPowGate: boolean;
   /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** True if the proof of work is valid, or if the trust hook requires no work. */
+  /** True if the proof of work is valid, or if the trust hook has required none. */
   readonly hasWorked: boolean;
   /** True if the request contains a valid CAPTCHA token. */
   readonly hasPassedCaptcha: boolean;
@@ -23,9 +23,9 @@ export interface AdmissionInput {
 
 /** The result of {@link decideAdmission}: the next step for the request. */
 export type AdmissionVerdict =
-  /** Serves the request. `floor` takes only the remaining tokens, after a solved challenge. */
+  /** Serves the request. `floor` takes only the tokens that are left, after a solved challenge. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** Challenges the client: `gate` for a gate of the operation, `overflow` for missing tokens. */
+  /** Challenges the client: `gate` if the operation requires it, `overflow` for missing tokens. */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";
@@ -35,9 +35,9 @@ export type AdmissionVerdict =
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
 /**
- * Returns the next step for a request. Only this function defines the order of the limits: first
- * the rate limit, then the budget, then the gates. A CAPTCHA precedes proof of work. One solution
- * is valid both for a gate and for missing tokens.
+ * Returns the next step for a request. Only this function defines the order: the rate limit, the
+ * budget, then the challenges that the operation requires. A CAPTCHA comes before proof of work.
+ * One solution counts both for the operation and for missing tokens.
  */
 export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
@@ -56,7 +56,7 @@ export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
 
 type ChallengeKind = "none" | "pow" | "captcha";
 
-/** Returns the challenge that replaces missing tokens, or `none`. */
+/** Returns the challenge that can replace missing tokens, or `none`. */
 function substituteFor(
   { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionInput,
 ): ChallengeKind {

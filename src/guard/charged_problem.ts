@@ -1,4 +1,4 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A Problem with status 5xx that the client has caused, so the request's cost is not refunded. */
+/** A Problem with status 5xx that the client has caused, so that it gets no refund. */
 export class ChargedProblem extends Problem {}

@@ -1,7 +1,7 @@
 /**
- * Returns the client's address, or null if it is unknown. Only the last entries of
- * `X-Forwarded-For` are trusted, one for each of your own proxies. The client may have written the
- * entries before them. If the header is malformed or too short, the address of the socket is used.
+ * Returns the client's address, or null if unknown. Only the last entries of `X-Forwarded-For` are
+ * trusted, one for each of your own proxies: the client may have written those before. If the
+ * header is malformed or too short, the address is that of the connection.
  */
 export function clientAddress(
   headers: Headers,
@@ -13,9 +13,9 @@ export function clientAddress(
 }
 
 /**
- * Returns the group of an address. All addresses of a group share one limit. A group is one IPv4
- * address, or the /64 of an IPv6 address, which providers assign to a single customer. All invalid
- * addresses are one group.
+ * Returns the group of an address, whose members share each limit: one IPv4 address, or the /64
+ * network of an IPv6 address, which usually belongs to one customer. All invalid addresses are one
+ * group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;
@@ -26,7 +26,7 @@ export function addressGroup(address: string | null): string {
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-/** The group of all clients whose address is unknown. */
+/** The group of all clients with an unknown address. */
 export const unknownAddressGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
@@ -36,7 +36,7 @@ function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
 }
 
-/** Removes the port that some proxies append to the address. */
+/** Removes the port, which some proxies append. */
 function withoutPort(entry: string): string {
   const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
   return v6 ?? v4 ?? entry;
@@ -44,7 +44,7 @@ function withoutPort(entry: string): string {
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Parses an IPv6 address in any spelling (RFC 4291 2.2) to eight numbers, ignoring its zone. */
+/** Parses an IPv6 address in any spelling (RFC 4291 2.2) to eight numbers, without its zone. */
 function ipv6Groups(text: string): readonly number[] | null {
   const [address = ""] = text.split("%", 1);
   const halves = address.split("::");
@@ -73,7 +73,7 @@ function partGroups(text: string): number[] | null {
   return groups;
 }
 
-/** Returns the IPv4 address in `::ffff:192.0.2.1`. Dual-stack sockets report this form. */
+/** Returns the IPv4 address in `::ffff:192.0.2.1`, the form that dual-stack sockets report. */
 function mappedIpv4(groups: readonly number[]): string | null {
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (!isMapped) return null;

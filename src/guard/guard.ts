@@ -27,36 +27,36 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/rate_limiter.ts";
 import type { GuardedRequest } from "./guarded_request.ts";
 
-/** The guard of an app. It protects the app's operations against abuse. */
+/** Protects the operations of an app against abuse. */
 export interface Guard {
   protect(
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** Returns the protection of a resource's procedure, or null for an unprotected procedure. */
+  /** Returns the protection of a procedure; null if it has none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
-  /** Returns the protection of an account route. The client's address pays the cost. */
+  /** Returns the protection of an account route, for which the client's IP address pays. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns each client's limit on the bytes of stored responses, which expire after `ttlMs`. */
+  /** Returns the limits on the bytes of stored responses per client. They expire after `ttlMs`. */
   answerShares(ttlMs: number): AnswerStorageShares;
-  /** Returns the budgets and rate limits that have counted at least one request. */
+  /** Returns the budgets and rate limits that have counted any request. */
   limits(): readonly RateLimiter[];
-  /** Returns leased tokens to the store. Call it before the store is closed. */
+  /** Returns leased tokens to the store. Must be called before the store is closed. */
   close(): Promise<void>;
 }
 
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** The key-value store, which is opened when the first record is stored. */
+  /** The key-value store, which is opened at the first use. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
-  /** The requests that MCP tools send. Their budget class is `mcp` if the configuration has it. */
+  /** The requests that MCP tools send. Their class is `mcp` if a budget for it is configured. */
   readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 

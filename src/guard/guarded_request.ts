@@ -7,6 +7,6 @@ export interface GuardedRequest {
   readonly user: User | null;
   /** Returns the client's address, or null if it is unknown. */
   address(): string | null;
-  /** Reads the raw body. All calls return the same bytes, which are empty without a body. */
+  /** Reads the body. All calls return the same bytes, which are empty without a body. */
   body(): Promise<Uint8Array>;
 }

@@ -13,9 +13,9 @@ import {
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 
 export interface OperationProtection {
-  /** The rate limit, which all operations of the resource share. */
+  /** The rate limit of the resource, which all its operations share. */
   readonly rateLimit: RateLimiter | null;
-  /** Cost of one item, in tokens of the caller's budget. 0 if no budget applies. */
+  /** Cost of one item in tokens of the caller's budget; 0 if no budget applies. */
   readonly cost: number;
   readonly pow: PowGate | null;
   readonly captcha: { readonly action: string | undefined } | null;
@@ -23,29 +23,29 @@ export interface OperationProtection {
   readonly isStream: boolean;
 }
 
-/** A proof of work that an operation requires even if the budget suffices. */
+/** The proof of work that an operation requires even if the budget is not used up. */
 export interface PowGate {
   readonly difficulty: number;
   readonly trust: Trust | undefined;
 }
 
 export interface ProtectedResource {
-  /** Beginning of error messages: `Cannot serve "notes"`. */
+  /** The start of error messages: `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the resource, which is also part of the keys in the store. */
+  /** The path of the resource, also for keys in the store. */
   readonly url: string;
-  /** True if creates and updates may also write rows of other protected resources. */
+  /** True if creates and updates can also write rows of other protected resources. */
   readonly embedsRows?: boolean | undefined;
 }
 
-/** The app-wide settings with which the protections of operations are resolved. */
+/** The app-wide settings from which protections (limits, challenges) are computed. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
-  /** Returns the rate limit of the resource at a path. All calls return the same object. */
+  /** Returns the rate limit for a resource's path, always as the same object. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** Resolves the protection of each operation of a resource. Omits unprotected operations. */
+/** Returns the protection of each operation of a resource, without unprotected operations. */
 export function resolveProtections(
   options: ProtectionOptions,
   target: ProtectedResource,
@@ -70,7 +70,7 @@ export interface ProcedureProtectionOptions {
   readonly pow?: ProtectionOptions["pow"];
 }
 
-/** Resolves the protection of a procedure, which has its own cost and gate. */
+/** Returns the protection of a procedure, with its own cost and challenge. */
 export function resolveProcedureProtection(
   own: ProcedureProtectionOptions,
   { rateLimit, overflow }: ProtectionOptions,
@@ -118,7 +118,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** Returns a proof-of-work gate. Missing settings are taken from `abuseProtection.pow`. */
+/** Returns a required proof of work. Defaults come from `abuseProtection.pow`. */
 export function resolvePowGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
@@ -127,7 +127,7 @@ export function resolvePowGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-/** Throws if a cost exceeds the capacity of every bucket, so no caller could pay it. */
+/** Throws if a cost exceeds the capacity of every budget, so that no caller could pay it. */
 export function requirePayableCost(
   option: string,
   cost: number,

@@ -5,18 +5,18 @@ import { minTokenAmount } from "./budget/budget_options.ts";
 import { headerTextDescription } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
-/** The kind of an operation, for which costs and gates are set. Live streams are reads. */
+/** The kinds of operations by which costs and requirements are configured. Streams are reads. */
 export type GuardedKind = "read" | "create" | "update" | "delete";
 
-/** The rate limit of a resource: how many requests of any kind each caller may send. */
+/** A resource's rate limit: how many requests, of all operations together, a caller can send. */
 export interface RateLimitOptions {
-  /** Duration of a window in milliseconds. A window starts with the caller's first request. */
+  /** Length of a time window in milliseconds. A window starts with a caller's first request. */
   readonly windowMs: number;
   /** Number of requests that a caller may send in a window. */
   readonly maxRequests: number;
 }
 
-/** The costs of operations in tokens of the budget for each item. 0 is free. Default: 1. */
+/** The cost of each item in tokens of the caller's budget, by operation; 0 is free. Default: 1. */
 export interface CostOptions {
   /** Cost of a list, single row, count, aggregate, search, export or stream. */
   readonly read?: number | undefined;
@@ -28,19 +28,19 @@ export interface CostOptions {
   readonly delete?: number | undefined;
 }
 
-/** The option that makes a resource always require proof of work. */
+/** The proof of work that a resource always requires. */
 export interface PowGateOptions {
-  /** Leading zero bits of a solution. Default: `abuseProtection.pow.difficulty`. */
+  /** Number of leading zero bits of a solution. Default: `abuseProtection.pow.difficulty`. */
   readonly difficulty?: number | undefined;
-  /** Operations that require proof of work. Default: all except streams. */
+  /** The operations that require it. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
-  /** Hook that may reduce the difficulty. Default: `abuseProtection.pow.trust`. */
+  /** A hook that can change the difficulty. Default: `abuseProtection.pow.trust`. */
   readonly trust?: Trust | undefined;
 }
 
-/** The option that makes a resource always require a CAPTCHA. */
+/** The CAPTCHA that a resource always requires. */
 export interface CaptchaGateOptions {
-  /** Operations that require a CAPTCHA. Default: all except streams. */
+  /** The operations that require it. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
   /** The action that the CAPTCHA token must have. Default: any. */
   readonly action?: string | undefined;
@@ -56,11 +56,11 @@ export interface ProtectionOptions {
   readonly pow?: boolean | PowGateOptions | undefined;
   /** Always requires a CAPTCHA for the resource's operations. Default: off. */
   readonly captcha?: CaptchaGateOptions | undefined;
-  /** Requires a CAPTCHA, not proof of work, when a caller's budget is used up. */
+  /** Requires a CAPTCHA instead of proof of work when the caller's budget is used up. */
   readonly overflow?: "captcha" | undefined;
 }
 
-/** The description of an option that is the cost of one item. */
+/** Defines an option for the cost of one item. */
 export const costOptionDescription = number({ from: 0 }).fitting(
   `0, or a number from ${minTokenAmount} on`,
   (cost) => cost === 0 || cost >= minTokenAmount,

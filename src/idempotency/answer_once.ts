@@ -17,28 +17,28 @@ import {
 } from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A request with an Idempotency-Key, which is executed once. A repetition has equal members. */
+/** A request with an Idempotency-Key. A repetition must have the same members. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** Identifies the caller. A caller never receives the response to another caller. */
+  /** Identifies the caller, so that a caller never receives another caller's response. */
   readonly identity: string;
-  /** Names the client whose storage share the response uses: a user, or a network. */
+  /** The client to whose storage limit the response counts: a user, or a network. */
   readonly share: string;
   readonly method: string;
-  /** The path in one spelling, however the client percent-encoded it. */
+  /** The path in a normal form, because clients can percent-encode it differently. */
   readonly path: string;
-  /** The raw query of the request, without the question mark. */
+  /** The raw query without the question mark. */
   readonly query: string;
   readonly ifMatch: string | null;
-  /** Identifies the set of readable fields. Empty if the set does not depend on the user. */
+  /** Identifies the readable fields; empty if these do not depend on the user. */
   readonly fields: string;
-  /** The raw bytes of the body. Empty if the request has no body. */
+  /** The raw body; empty without a body. */
   readonly body: Uint8Array;
 }
 
 export interface RequestOutcome {
   readonly reply: Reply;
-  /** True if the transaction of the write has already stored the reply. */
+  /** True if the write has stored the reply in its own transaction. */
   readonly isStored: boolean;
 }
 
@@ -47,32 +47,32 @@ export interface IdempotencyContext
   readonly store: IdempotencyStore;
 }
 
-/** The claim of a request, whose response uses the storage share of a client. */
+/** The claim of a request, and the client to whose storage limit its response counts. */
 export type RequestClaim = IdempotencyClaim & { readonly share: string };
 
 export interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestOutcome>;
-  /** Throws if the caller has lost the right to the operation. */
+  /** Throws if the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
-  /** Counts a stored response among the responses in flight. Throws if there are too many. */
+  /** Counts a stored response as being sent. Throws if too many are. */
   send(reply: Reply): void;
 }
 
-/** The limits that a request with an idempotency key must pass before it is executed. */
+/** The limits that apply to a request before it is executed. */
 export interface IdempotentAdmission {
-  /** Returns true if the limits will probably refuse the request. The check uses up no tokens. */
+  /** Returns true if the limits will probably refuse the request. Takes no tokens. */
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 if the limits refuse the request. */
   admit(): void | Promise<void>;
-  /** Restores the tokens that were taken, because replaying a response costs no tokens. */
+  /** Returns the tokens that were taken, because a replayed response is free. */
   refund(): void;
 }
 
 /**
- * Executes a request with an Idempotency-Key, or replays the response to its first execution.
- * Identical requests are executed one at a time. Throws `idempotency-key-reused` (422) for another
- * request under the same key, and `idempotency-in-flight` (409) while the first one runs. Throws
- * every error of {@link IdempotentWork.authorize}.
+ * Executes a request with an Idempotency-Key, or replays the response to its first execution. Equal
+ * requests are executed one at a time. Throws `idempotency-key-reused` (422) if another request had
+ * the key, `idempotency-in-flight` (409) while the first one is executed, and the errors of
+ * {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -81,16 +81,16 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // A refused request writes nothing to the store, even in a flood of requests. Other requests pass
-  // the limits once they hold the key. Therefore only one of several identical requests uses up the
-  // solution of a challenge or the last token.
+  // If the limits would refuse the request, it writes nothing to the store, so that a flood of
+  // requests does not either. Otherwise the limits apply after it has claimed the key: of several
+  // equal requests, only one then uses up a solved challenge or the last token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);
     if (found !== null) return await replay(found, claim, work);
     await admission.admit();
   }
-  // Nothing is executed before the store has confirmed that no other request holds the key.
+  // Executes nothing before the store has confirmed that no other request has the key.
   const result = await context.store.claim(claim);
   if (result.kind !== "claimed") {
     admission?.refund();
@@ -118,7 +118,7 @@ export async function answerOnce(
   return reply;
 }
 
-/** Returns the 409 for a repeated request while the first one is being executed. */
+/** Returns the 409 for a repetition while the first request is executed. */
 export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
@@ -127,18 +127,18 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns the claim of a request. Hashes JSON, in which no part can be mistaken for another. */
+/** Returns the claim of a request. Its parts are hashed as JSON, which keeps them apart. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // If the caller may read fewer fields than before, the stored response does not match any more.
+  // With other readable fields, a stored response is not the right one any more.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
     id: hashOf(JSON.stringify([identity, method, path, key])),
-    // JSON contains no line break, so the body begins after the first one.
+    // The line break separates the JSON, which contains none, from the body.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // The store must not contain ids or addresses, so it contains their hashes.
+    // As hashes, because the store must contain no ids and no addresses.
     share: hashOf(JSON.stringify(share)),
   };
 }
@@ -161,7 +161,7 @@ async function replay(
     );
   }
   if (result.kind === "in-flight") throw inFlightProblem();
-  // The caller may have lost the right to read rows of the stored response.
+  // The caller may have lost the right to rows in the stored response.
   await work.authorize();
   if (result.answer === null) throw answerNotKeptProblem(null);
   const { status, headers, body } = result.answer;
@@ -170,7 +170,7 @@ async function replay(
   return reply;
 }
 
-/** Starts to renew the claim regularly. Returns the function that ends this. */
+/** Renews the claim regularly until the returned function is called. */
 function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
   let isStopped = false;
   let cancel = () => {};
@@ -184,7 +184,7 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
     try {
       await store.renew(claim);
     } catch (error) {
-      // The failure is only reported, because two more renewals follow before the claim expires.
+      // One failure is not fatal: there are two more renewals before the claim expires.
       observe({ kind: "idempotency_store_failed", error });
     }
     if (!isStopped) schedule();
@@ -197,12 +197,12 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
   };
 }
 
-/** Converts an error to a reply to store, if the same request would fail again in the same way. */
+/** Converts an error to a reply to store, if a repetition would have the same error. */
 async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
-    // The error is not final if a repetition could finish in time.
+    // If a query was too expensive, a repetition may succeed, so the error is not final.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isStorableReply(reply)) throw error;
@@ -210,7 +210,7 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
   }
 }
 
-/** Stores a response or releases the key. An error of the store is only reported. */
+/** Stores the response, or releases the key. Only reports errors of the store. */
 async function storeOutcome(
   outcome: StoredResponse | "release",
   claim: IdempotencyClaim,

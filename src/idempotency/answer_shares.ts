@@ -1,12 +1,12 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
-/** Limits the space that stored responses of each client may use. */
+/** Limits the space for stored responses of each client. */
 export interface AnswerStorageShares {
   /**
-   * Reports to other processes how much space a client has used in this process. Waits only for a
-   * large amount. `take` never waits, because it may be called inside a transaction.
+   * Reports to other processes how much a client has stored in this process. Waits only if it is
+   * much. {@link take} never waits, because it can be called in a transaction.
    */
   reconcile(share: string): MaybePromise<void>;
-  /** Takes this number of bytes from a client's share. Returns false if too few are left. */
+  /** Takes bytes from a client's space. Returns false if too few are left. */
   take(share: string, bytes: number): boolean;
 }

@@ -1,16 +1,16 @@
 import { Problem } from "../problem/problem.ts";
 
 /**
- * Minimum length of an anonymous caller's key, in characters. Such a key can hold 128 bits, like a
- * UUID in 36 characters. Many people may share the address of an anonymous caller. Only a key that
- * cannot be guessed protects their responses from each other.
+ * Minimum length of an anonymous caller's key, in characters: enough for 128 bits. (A UUID has 36
+ * characters.) Many people can share an anonymous caller's address, and only a key that cannot be
+ * guessed protects their responses from each other.
  */
 export const minAnonymousKeyLength = 22;
 
 /**
- * Parses the key in an `Idempotency-Key` header. A key is a string of RFC 9651 in quotes, as in the
- * draft of the header. A string without quotes, which most clients send, is also a key. Both
- * spellings are the same key. Throws a 400, also for a short key of an anonymous caller.
+ * Parses an `Idempotency-Key` header. According to its draft, a key is a string of RFC 9651, in
+ * quotes. Most clients send it without quotes, which means the same key. Throws a 400, also if the
+ * key of an anonymous caller is too short.
  */
 export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];

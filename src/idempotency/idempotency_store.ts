@@ -1,37 +1,36 @@
 /**
- * The interface of idempotency stores, which keep the responses to requests that may be repeated.
- * One request at a time holds the claim on a key. A claim that is not renewed expires, so a
- * terminated process does not hold the key. Every method rejects with a {@link StoreError} if the
- * store fails.
+ * Stores responses to requests that may be repeated. Only one request at a time has the claim on a
+ * key. A claim that is not renewed expires, so that a process that has ended does not keep it. All
+ * methods reject with a {@link StoreError} if the store fails.
  */
 export interface IdempotencyStore {
-  /** Claims a key. Returns the stored record if another request has this key or has finished. */
+  /** Claims a key. Returns the stored record if another request has the key, or has had it. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
-  /** Returns what {@link claim} would find, without claiming. Null if the claim would succeed. */
+  /** Returns the record that {@link claim} would find, without claiming; null if there is none. */
   find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null>;
-  /** Extends a claim by {@link idempotencyLeaseMs}. Has no effect if the claim is lost. */
+  /** Extends a claim by {@link idempotencyLeaseMs}. Does nothing if the claim was lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
-  /** Stores the response to a request. Has no effect if the claim is lost. */
+  /** Stores the response to a request. Does nothing if the claim was lost. */
   finish(claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
-  /** Releases a claim, so another request can use the key. Has no effect after `finish`. */
+  /** Releases a claim, so that other requests can use the key. Does nothing after `finish`. */
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/** Duration of a claim without renewal, in milliseconds. Renewals are three times as frequent. */
+/** How long a claim lasts without renewal, in milliseconds. It is renewed after a third of this. */
 export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {
-  /** Identifies the key, the caller and the path by a string of 43 characters. */
+  /** Identifies the key, the caller and the path, by 43 characters. */
   readonly id: string;
-  /** Identifies the content of the request. Different requests have different fingerprints. */
+  /** Identifies the content of the request, by a hash. */
   readonly fingerprint: string;
-  /** Identifies this claim among all claims on the key. */
+  /** Distinguishes this claim from all others on the key. */
   readonly owner: string;
-  /** Names the client whose storage share the response uses. Absent for no share. */
+  /** The client to whose storage limit the response counts; absent if it does not count. */
   readonly share?: string | undefined;
 }
 
-/** The result of claiming a key. The fingerprint belongs to the first request with the key. */
+/** The result of claiming a key. `fingerprint` is that of the first request with the key. */
 export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 export type FoundKeyRecord =
@@ -39,11 +38,11 @@ export type FoundKeyRecord =
   | {
     readonly kind: "finished";
     readonly fingerprint: string;
-    /** The stored response, or null if the store has deleted it to make room. */
+    /** The stored response; null if the store has deleted it to make room. */
     readonly answer: StoredAnswer | null;
   };
 
-/** The part of a response that a store keeps to replay the response. */
+/** The parts of a response that are stored in order to replay it. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

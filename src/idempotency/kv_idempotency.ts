@@ -20,12 +20,12 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * The idempotency store in the key-value store. It stores a response after the write is committed.
- * If the process dies in between, a repeated request is executed again once the claim has expired.
+ * Stores idempotency records in the key-value store: a response after its write was committed. If
+ * the process ends in between, a repeated request is executed again when the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** Owners whose claims were released while the store failed. Their claims must not be renewed. */
+  /** The owners of claims that were released while the store failed, and must not be renewed. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
   constructor(options: KvIdempotencyOptions) {
@@ -35,10 +35,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new, so the first attempt commits without reading the key.
+    // Most keys are new, so the first attempt does not read the key.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // If this call fails, nothing has been executed, and the client may repeat the request.
+      // If this fails, nothing was executed, and the client can repeat the request.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -65,7 +65,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // The parts of the response expire last, so a reader of the record can read the parts.
+      // The parts of a response expire after its record, so that they exist if the record does.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
@@ -78,7 +78,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // The owner is first marked as released, because the request is over even if the store fails.
+    // Marks the claim first, because the request is over even if the store then fails.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
@@ -109,7 +109,7 @@ export class KvIdempotency implements IdempotencyStore {
     const { ttlMs, clock, leaseMs = idempotencyLeaseMs } = this.#options;
     const leaseUntilMs = clock.now() + leaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
-    // A claim must not expire before its lease, even if responses are kept for a shorter time.
+    // A claim lasts for its lease, even if responses are kept for a shorter time.
     const expireInMs = finished?.keepMs ?? Math.max(ttlMs, leaseMs);
     return {
       checks: [{ key, versionstamp }],
@@ -118,7 +118,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` if the claim is still valid for the key and no response is stored. */
+  /** Runs `change` if the claim is still valid and no response is stored. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -139,7 +139,7 @@ export class KvIdempotency implements IdempotencyStore {
     const keys = Array.from({ length: parts }, (_, index) => partKey(owner, index));
     const rest = keys.length === 0 ? [] : await this.#options.store.getMany(keys);
     const bytes = rest.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
-    // A store of limited size has deleted the oldest parts of the response.
+    // A store of limited size may have deleted the oldest parts.
     return bytes.length < parts ? null : joined([first, ...bytes]);
   }
 }
@@ -148,19 +148,19 @@ interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** The beginning of the response, or null while the request is being executed. */
+  /** The beginning of the response; null while the request is executed. */
   readonly answer: AnswerHead | null;
 }
 
-/** The beginning of a stored response. More records contain the rest of a long response. */
+/** The beginning of a stored response. The rest of a long one is in other records. */
 interface AnswerHead {
-  /** The first bytes of the response, or all bytes of a short response. */
+  /** The first bytes; all of them if the response is short. */
   readonly first: Uint8Array;
-  /** Number of further records that contain the rest of the response. */
+  /** Number of other records with the rest of the response. */
   readonly parts: number;
 }
 
-/** Size of a part, in bytes. A record holds 65,000 bytes, and the first also contains the claim. */
+/** Size of a part in bytes. A record has at most 65,000, and the first contains the claim. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -169,7 +169,7 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/** Returns the store key of a part of a response. The owner keeps claims of one key apart. */
+/** Returns the key of a part. The owner distinguishes different claims of one key. */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
@@ -179,7 +179,7 @@ function asRecord(value: unknown): KeyRecord | null {
   return value === undefined ? null : value as KeyRecord;
 }
 
-/** Divides a response into parts. The headers are included, because a `Location` may be long. */
+/** Divides a response, including its headers: a `Location` can be long. */
 function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   const count = Math.ceil(bytes.length / partBytes);

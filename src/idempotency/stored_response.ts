@@ -4,16 +4,16 @@ import type { Reply } from "../protocol/reply.ts";
 import type { AnswerStorageShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
-/** How long a response is stored, and how much space the client's responses may use. */
+/** How long a response is stored, and the limit of its client. */
 export interface AnswerStorageLimits {
   readonly shares: AnswerStorageShares;
   readonly ttlMs: number;
 }
 
 /**
- * Returns the response to store for repetitions of its request, or null if the reply must not be
- * replayed. A body that is too large is omitted. If the client's share is used up, long bodies are
- * omitted, and the response is kept for at most five minutes.
+ * Returns the response to store for repetitions, or null if the reply must not be replayed. A body
+ * that is too large is omitted. If the client's limit is used up, long bodies are omitted, and the
+ * response is kept for at most five minutes.
  */
 export function toStoredResponse(
   reply: Reply,
@@ -25,12 +25,12 @@ export function toStoredResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // The response is kept long enough for a client that reconnects, but does not fill the store.
+  // Long enough for a client that connects again, but too short to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
 
-/** Returns the error for a repeated request if the first response is not available. */
+/** Returns the error for a repetition if the first response was not stored completely. */
 export function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
@@ -45,15 +45,15 @@ export function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
   );
 }
 
-/** Statuses below 500 that may change if the request is repeated. */
+/** The statuses below 500 that a repetition may not have. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Returns true if a repeated request gets the same reply. */
+/** Returns true if a repetition would have the same reply. */
 export function isStorableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
-/** Headers that are replayed. Other headers describe the time or the connection. */
+/** The headers to replay. Others concern the time or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 function storableAnswer(reply: Reply): StoredAnswer | null {
@@ -78,10 +78,10 @@ function sizeOf({ headers, body }: StoredAnswer): number {
 
 const maxAnswerBytes = 1024 ** 2;
 
-/** Approximate size of a stored key without its response, in bytes. */
+/** Approximate size of a record without its response, in bytes. */
 const recordBytes = 500;
 
-/** How long a response is kept if its client's share is used up, in milliseconds. */
+/** How long a response is kept if its client's limit is used up, in milliseconds. */
 const shortMs = 300_000;
 const maxShortBytes = 16 * 1024;
 

@@ -31,7 +31,7 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
   readonly ttlMs: number;
 }
 
-/** The idempotency store in the table `_service_idempotency` of the resource's database. */
+/** Stores idempotency records in the table `_service_idempotency` of the resource's database. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
@@ -41,7 +41,7 @@ export class TableIdempotency implements IdempotencyStore {
     this.#options = options;
   }
 
-  /** Creates the table if it does not exist. The first claim also calls this method. */
+  /** Creates the table if it is missing. Also called by the first claim. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
@@ -85,8 +85,8 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Stores the response in the transaction of the write, so both are committed or neither. Returns
-   * false if another request has taken over the key. The caller must then roll back.
+   * Stores the response in the transaction of the write, so that both are committed or none.
+   * Returns false if another request has taken over the key: the caller must then roll back.
    */
   async finishWithin(
     claim: IdempotencyClaim,
@@ -109,7 +109,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Purges from time to time. Expired responses are never returned, and only use space. */
+  /** Deletes expired responses from time to time. They only use space: none is ever returned. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;
@@ -142,7 +142,7 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Returns the result of claiming a key with this record, or null if the record has expired. */
+  /** Returns what a claim of the key finds in this record; null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundKeyRecord | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
@@ -151,7 +151,7 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Replaces the owner of a record if the record has not changed since the read. */
+  /** Makes a record belong to another claim, if it has not changed since it was read. */
   async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
@@ -207,17 +207,17 @@ const records = table("_service_idempotency", {
   fingerprint: text().notNull(),
   leaseUntil: integer().notNull().as("lease_until"),
   expiresAt: integer().notNull().as("expires_at"),
-  /** The response as JSON, or null while the request is being executed. */
+  /** The response as JSON; null while the request is executed. */
   answer: text(),
 });
 
 const name = identifier("_service_idempotency");
-/** Both timestamp columns of a record have this description. */
+/** Describes both columns with a timestamp. */
 const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** An index for the purge, which selects records by their expiry. */
+/** The index for deleting expired records. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],
@@ -231,7 +231,7 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Returns the condition that a claim is still valid, and that no response is stored. */
+/** Returns the condition that a claim is still valid and has no response yet. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }

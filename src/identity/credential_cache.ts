@@ -15,8 +15,8 @@ export interface CredentialCacheOptions {
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   /**
-   * Reads the credential with this string. Returns null if the credential is unknown or has ended.
-   * `isUsed` is true for a request, and false for an open stream.
+   * Reads the credential with this string. Returns null if it is unknown or has ended. `isUsed` is
+   * true for a request, and false for the recheck of an open stream.
    */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
@@ -24,28 +24,27 @@ export interface CredentialCacheOptions {
 interface Trusted {
   readonly identification: Identification;
   readonly expiresAt: number;
-  /** The time of the read, by the monotonic clock. */
+  /** Monotonic time at which the read began. */
   readonly readAt: number;
 }
 
 /**
- * A cache of the credentials that a store contains. A cached credential is trusted for a short
- * time, so that most requests need no round trip. If another process ends a credential, the
- * credential stays valid for that time. If this process ends the credential, it is removed
- * immediately.
+ * A cache of credentials (sessions, API keys) that a store contains. A cached credential is trusted
+ * for a short time, so that most requests need no round trip. If another process ends a credential,
+ * it stays valid here for that time. If this process ends it, it becomes invalid immediately.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
-  /** Null marks a credential that this process has ended. The store may still return it. */
+  /** Null marks a credential that this process has ended, because the store may still return it. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
-  /** The reads in progress, by the string of the credential. */
+  /** The reads in progress, by the credential's string. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
   constructor(options: CredentialCacheOptions) {
     this.#options = options;
   }
 
-  /** Returns the identification of a credential, or null if it is unknown or has ended. */
+  /** Returns the user of a credential and its end; null if it is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;
@@ -67,7 +66,7 @@ export class CredentialCache {
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // The time before the read. A write during the read is thus noticed within `recheckMs`.
+    // The time before the read, so that a change during the read is found within `recheckMs`.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true)
       .then((state) => this.#learn(text, state, readAt))
@@ -76,7 +75,7 @@ export class CredentialCache {
     return reading;
   }
 
-  /** Reads a credential again for a stream, without recording a use of the credential. */
+  /** Reads a credential again for an open stream, which does not count as a use. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
@@ -84,10 +83,10 @@ export class CredentialCache {
 
   #learn(text: string, state: CredentialState | null, readAt: number): Identification | null {
     const known = this.#known.get(text);
-    // This process has ended the credential during the read.
+    // This process has ended the credential while it was being read.
     if (known === null) return null;
     if (state === null) {
-      // Unknown credentials are not cached. Invented strings would displace valid credentials.
+      // An unknown credential is not cached: invented ones would displace valid ones.
       if (known !== undefined) this.end(text);
       return null;
     }

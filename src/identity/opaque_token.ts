@@ -7,20 +7,20 @@ import type { Random } from "../runtime/runtime.ts";
 const secretBytes = 32;
 const secretLength = 43;
 
-/** Creates an opaque token: a prefix for the kind of token, and random bytes. */
+/** Creates an opaque token: a prefix for its kind, and random bytes. */
 export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Returns true if a string has the form of a token. Other strings are not looked up. */
+/** Returns true if a string has the form of a token, so that it is worth a look-up. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));
 }
 
 /**
- * Returns the hash under which a token is stored, so that the store reveals no token. The hash
- * needs no salt and no cost, because a secret of 256 bits cannot be guessed from its hash.
+ * Returns the hash under which a token is stored, so that the store does not reveal tokens. It
+ * needs neither salt nor cost, because 256 random bits cannot be guessed.
  */
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
@@ -29,7 +29,7 @@ export function hashOfToken(token: string): string {
 /** Returns true if two hashes are equal, in constant time. */
 export function isSameHash(left: string, right: string): boolean {
   const [a, b] = [encoder.encode(left), encoder.encode(right)];
-  // The length of a hash is not secret.
+  // The length is not secret, and all hashes have the same.
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
@@ -38,7 +38,7 @@ const encoder = new TextEncoder();
 /** Returns the token of an `Authorization: Bearer` header (RFC 6750, 2.1), or null. */
 export function bearerToken(authorization: string | null): string | null {
   if (authorization === null) return null;
-  // Nearly all programs send this form. A regular expression would take three times as long.
+  // Most programs send exactly this form. A regular expression would be three times slower.
   if (authorization.startsWith("Bearer ") && !authorization.includes(" ", 7)) {
     return authorization.length > 7 ? authorization.slice(7) : null;
   }

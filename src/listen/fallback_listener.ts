@@ -6,11 +6,11 @@ import {
 } from "./health_listener.ts";
 import { sleep } from "../runtime/event_loop.ts";
 
-/** Serves `/healthz` after a listener has failed, with file descriptors held in reserve. */
+/** Responds to `/healthz` after the listener has failed, by means of reserved file descriptors. */
 export interface FallbackListener {
   /**
    * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open
-   * connections remain, and their requests may use reserved descriptors too.
+   * connections remain, and their requests can use the reserved descriptors, too.
    */
   serveUntilFree(retryInMs: number): Promise<void>;
   /** Closes all connections and descriptors. */
@@ -20,7 +20,7 @@ export interface FallbackListener {
 const maxAttempts = 10;
 const listenAgainInMs = 10;
 
-/** Creates a fallback listener. Without reserved descriptors, it never listens. */
+/** Creates a fallback listener, which never listens without reserved descriptors. */
 export function createFallbackListener(
   options: Omit<HealthListenerOptions, "maxWaiting">,
 ): FallbackListener {
@@ -28,13 +28,13 @@ export function createFallbackListener(
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Starts the listener, or returns null if the failed listener does not release the port. */
+  /** Starts to listen; null if the port is still in use by the failed listener. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {
         return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
       } catch {
-        // The failure of the listener has already been reported.
+        // The failure was already reported.
         await sleep(listenAgainInMs);
       }
     }

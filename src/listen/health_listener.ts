@@ -2,20 +2,20 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The listener that responds to `/healthz` while the main listener has failed. */
+/** Responds to `/healthz` while the main listener has failed. */
 export interface HealthListener {
   /** Closes the listener and its connections. Resolves when its port is free. */
   close(): Promise<void>;
 }
 
-/** The address of the listener, and the function that responds to health checks. */
+/** Where the listener listens, and how it responds. */
 export interface HealthListenerOptions {
   readonly address: {
     readonly hostname: string;
     readonly port: number;
     readonly reusePort: boolean;
   };
-  /** Maximum number of connections whose requests the listener waits for. */
+  /** Maximum number of connections that can wait for their requests. */
   readonly maxWaiting: number;
   /** Responds to a request for `/healthz`. */
   readonly answer: (
@@ -26,15 +26,15 @@ export interface HealthListenerOptions {
 }
 
 /**
- * Starts a listener for a process that has run out of file descriptors. Responds to `/healthz`, and
- * to other requests with 503. Only a few connections can wait for their request. A new connection
- * replaces the oldest one, so that no client can block other clients. Throws if it cannot listen.
+ * Starts a listener for a process without free file descriptors. It responds to `/healthz`, and to
+ * other requests with 503. Only a few connections can wait for their request, and a new one
+ * replaces the oldest, so that no client can block others. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
-  /** The connections that have not sent the head of their request. */
+  /** The connections whose request is not complete yet. */
   const waiting = new Set<Deno.TcpConn>();
   let isClosed = false;
 
@@ -49,7 +49,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
     const [oldest] = waiting;
     if (waiting.size > maxWaiting && oldest !== undefined) close(oldest);
     const cancel = clock.after(maxMs, () => close(connection));
-    // An error here concerns only this connection: the client disconnected or timed out.
+    // An error concerns only this connection, whose client has disconnected or timed out.
     await respond(connection).catch(() => null);
     cancel();
     close(connection);
@@ -71,7 +71,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   async function acceptAll(): Promise<void> {
     while (!isClosed) {
-      // `accept` fails if no descriptor is free, and after the listener is closed.
+      // `accept` fails without free descriptors, and after the listener was closed.
       const connection = await listener.accept().catch(() => null);
       if (connection !== null) void answer(connection);
       else if (!isClosed) await sleep(acceptAgainInMs);
@@ -84,7 +84,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
       isClosed = true;
       listener.close();
       for (const connection of open) close(connection);
-      // The system keeps the port until the pending `accept` has ended.
+      // The system releases the port only when the last `accept` has ended.
       return accepting;
     },
   };
@@ -99,7 +99,7 @@ interface HealthRequest {
   readonly isHead: boolean;
 }
 
-/** Reads a request; null if the connection ends before the head is complete. */
+/** Reads a request; null if the connection ends before the head was received. */
 async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | null> {
   const buffer = new Uint8Array(maxHeadBytes);
   let length = 0;

@@ -5,38 +5,37 @@ import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** An object that a listener can serve, such as an app. */
+/** The object that a listener serves, such as an app. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** Called when the listener begins to stop. From now on `/readyz` responds with 503. */
+  /** Called when the listener begins to stop: `/readyz` must then respond with 503. */
   announceStop?(): void;
-  /** Called when the listener accepts no more connections. The app must end its streams. */
+  /** Called when the listener accepts no more connections: the app must end its streams. */
   drain(): void;
   /** Called when the listener begins to accept connections. */
   warmUp?(): void;
   close(): Promise<void>;
 }
 
-/** The address at which a listener accepts connections, and how it stops. */
+/** Where a listener listens, and how it stops. */
 export interface ListenOptions {
-  /** TCP port; 0 selects a free port. Default: 8000. */
+  /** The TCP port; 0 selects a free one. Default: 8000. */
   readonly port?: number | undefined;
-  /** The address to listen on. Default: `127.0.0.1`, so the service is not exposed by accident. */
+  /** The address to listen on. Default: `127.0.0.1`, which other machines cannot reach. */
   readonly host?: string | undefined;
   /**
-   * Allows other processes of this user to listen on the same port if they also set this option.
-   * The system distributes new connections among the processes. Works only on Linux, and Deno needs
-   * `--unstable-net`.
+   * True to share the port with other processes of this user that set this option, too. The system
+   * distributes connections among them. Works only on Linux; Deno needs `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called once when connections are accepted. If absent, the observer receives `listening`. */
+  /** Called when connections are accepted. Without it, the observer receives `listening`. */
   readonly onListen?: ((server: Server) => void) | undefined;
-  /** Maximum time for requests in flight after `stop()`, in milliseconds. Default: 10,000. */
+  /** How long requests can take to finish after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
   /**
-   * The time between the stop and the closing of the port, in milliseconds. New connections are
-   * still served, so that a load balancer sees the 503 of `/readyz` first. This time is a part of
-   * `stopDeadlineMs`. Default: 3,000 after a SIGTERM under `serve`, otherwise 0.
+   * Milliseconds between `stop()` and the closing of the port. New connections are still served, so
+   * that a load balancer sees the 503 of `/readyz` first. This time is a part of `stopDeadlineMs`.
+   * Default: 3,000 after a SIGTERM under `serve`, otherwise 0.
    */
   readonly drainMs?: number | undefined;
 }
@@ -47,7 +46,7 @@ export const listenOptionDescriptions = {
   reusePort: flag().default(false),
   onListen: callback<(server: Server) => void>(),
   stopDeadlineMs: timerMs().default(10_000),
-  // The default depends on how the service stops.
+  // Without a default, because that depends on how the service is stopped.
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
 
@@ -55,26 +54,26 @@ export type ResolvedListenOptions = OptionValues<typeof listenOptionDescriptions
 
 /** A running listener. */
 export interface Server {
-  /** URL with the port in use, e.g. `http://127.0.0.1:8000`. */
+  /** The URL with the port in use, e.g. `http://127.0.0.1:8000`. */
   readonly url: string;
-  /** The port in use, even if the option was 0. */
+  /** The port in use, also if the option was 0. */
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
   /**
-   * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests in
-   * flight finish, and closes the app. While the server stops, responses contain `Connection:
-   * close`, so that a client sends its next request to another process. A second call is harmless.
+   * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests finish,
+   * and closes the app. While it stops, responses contain `Connection: close`, so that clients send
+   * their next request to another process. A second call does nothing.
    */
   stop(drainMs?: number): Promise<void>;
 }
 
 /**
- * Starts a listener that serves `app`, and listens again after a failure. `Deno.serve` stops
- * permanently when the process runs out of file descriptors, and any client can cause that with
- * idle connections. Until some descriptors are free, reserved descriptors serve `/healthz` on the
- * same port. Throws an Error with the reason if the first attempt fails, for example because the
- * port is taken.
+ * Starts a listener that serves `app`, and listens again after a failure. `Deno.serve` stops for
+ * ever when the process runs out of file descriptors, which any client can cause by idle
+ * connections. Until descriptors are free again, a fallback listener responds to `/healthz` on the
+ * same port, by means of reserved ones. Throws an Error with the reason if the first attempt fails,
+ * for example because the port is in use.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -90,7 +89,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     answer: serving.answer,
     clock: runtime.clock,
   });
-  /** Null after the listener has failed. */
+  /** Null while the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
 
@@ -121,8 +120,8 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
     const finished = socket?.shutdown();
-    // Streams end only after the shutdown began. If they ended earlier, their clients would open
-    // new streams on these connections and would be refused.
+    // Streams end only when the listener is shutting down. Their clients would otherwise open new
+    // streams on the same connections and be refused.
     app.drain();
     await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
@@ -143,7 +142,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** Returns the options of a listener with defaults, from a configuration with other options. */
+/** Returns the options of a listener, with defaults, from a configuration that has others, too. */
 export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
@@ -184,12 +183,12 @@ function firstSocket(address: Address, serving: Serving): Socket {
   }
 }
 
-/** Returns true if processes can share a port. Deno can do this only with `--unstable-net`. */
+/** Returns true if processes can share a port, for which Deno needs `--unstable-net`. */
 export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
 
-/** Returns a one-sentence error for an address on which the system does not allow a listener. */
+/** Returns an Error with one sentence for an address at which the system allows no listener. */
 export function listenError(
   { hostname, port }: Pick<Address, "hostname" | "port">,
   cause: unknown,
@@ -207,9 +206,9 @@ function whyNot(cause: unknown): string {
 function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   return Deno.serve({
     ...address,
-    // Suppresses Deno's message in the output of every test and every container.
+    // Without this, Deno prints a message, also in each test and container.
     onListen() {},
-    // The app handles its own errors. Responses to other errors must show no stack trace.
+    // The app handles its own errors. Other errors must not show a stack trace to clients.
     onError(error) {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
@@ -219,11 +218,11 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   }, answer);
 }
 
-/** Returns the response with a header that makes the client close its connection. */
+/** Returns the response with a header that makes the client end the connection. */
 function endingConnection(response: Response): Response {
-  // The response to an upgrade has no connection to end, and cannot be copied.
+  // An upgrade response has no connection to end, and cannot be copied.
   if (response.status === 101) return response;
-  // The headers of a response that a route has fetched cannot be changed.
+  // If a route has fetched the response, its headers cannot be changed.
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status: response.status, headers });
@@ -242,8 +241,8 @@ function waitFor(ms: number, { clock }: Runtime): Promise<void> {
 }
 
 /**
- * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down:
- * an abort throws then. The connections remain until the client closes them or the process ends.
+ * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down
+ * (an abort throws), so they remain until their clients close them or the process ends.
  */
 async function untilDeadline(
   finished: Promise<void> | undefined,

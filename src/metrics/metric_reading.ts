@@ -2,28 +2,28 @@
 export interface MetricReading {
   /** Name, such as `http_server_request_duration_seconds`. */
   readonly name: string;
-  /** Type of the series. */
+  /** The type of the metric. */
   readonly type: "counter" | "gauge" | "histogram";
   /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** One series for each set of label values that has occurred. */
+  /** The series, one for each combination of label values so far. */
   readonly series: readonly SeriesReading[];
 }
 
-/** One series of a metric at the time of its reading: a number, or the state of a histogram. */
+/** A series when it is read: a number, or the state of a histogram. */
 export interface SeriesReading {
   /** Label values by label name. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Value in the unit at the end of the metric's name; without a unit, a count. */
+  /** The value, in the unit with which the metric's name ends; without one, a count. */
   readonly value: number | HistogramReading;
 }
 
-/** The values that a histogram has counted. */
+/** The observed values of a histogram. */
 export interface HistogramReading {
   /** Number of values. */
   readonly count: number;
   /** Sum of the values. */
   readonly sum: number;
-  /** Number of values up to each bound; the last bound is infinity. */
+  /** Number of values up to each bound, the last of which is infinity. */
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
 }

@@ -3,28 +3,28 @@ import { Counter, Gauge, Histogram } from "./series.ts";
 import { writeTextFormat } from "./text_format.ts";
 
 /**
- * The metrics of a process: families of counters, gauges and histograms, read as Prometheus text.
- * The metrics of an app are `app.metrics`. Metrics that were created earlier are passed to an app
- * by `observability: { metrics: { registry } }`.
+ * The metrics of a process: counters, gauges and histograms, which can be read as Prometheus text.
+ * The metrics of an app are `app.metrics`. The option `observability: { metrics: { registry } }`
+ * makes an app use metrics that were created before.
  */
 export interface Metrics {
   /**
-   * Returns the counter with this name, and creates it on first use. Throws a plain Error for a
-   * name or label that Prometheus forbids, and for the name of another type of metric.
+   * Returns the counter with this name; creates it the first time. Throws a plain Error for a name
+   * or label that Prometheus forbids, and for the name of another type of metric.
    */
   counter(name: string, options: MetricOptions): MetricFamily<Counter>;
-  /** Returns the gauge with this name, as {@link counter} does. */
+  /** Returns the gauge with this name, like {@link counter}. */
   gauge(name: string, options: MetricOptions): MetricFamily<Gauge>;
-  /** Returns the histogram with this name, as {@link counter} does. */
+  /** Returns the histogram with this name, like {@link counter}. */
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
-   * Calls `update` before each reading, for values that are measured only then. A reading waits for
-   * `update`, and rejects if `update` rejects. The returned function ends the calls.
+   * Calls `update` before each reading, to set values that are measured only then. The reading
+   * waits for `update`, and rejects if it rejects. The returned function ends this.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads all metrics. */
   snapshot(): Promise<readonly MetricReading[]>;
-  /** Reads all metrics, as the text format of Prometheus, version 0.0.4. */
+  /** Reads all metrics as Prometheus text, version 0.0.4. */
   text(): Promise<string>;
 }
 
@@ -36,17 +36,17 @@ export interface MetricOptions {
   readonly labels?: readonly string[] | undefined;
 }
 
-/** The options of a histogram. */
+/** The options for a histogram. */
 export interface HistogramOptions extends MetricOptions {
   /** Upper bounds of the buckets, ascending. Default: bounds for durations from 1 ms to 10 s. */
   readonly buckets?: readonly number[] | undefined;
 }
 
-/** A metric with all its series, each with different label values. */
+/** A metric and its series. */
 export interface MetricFamily<Series> {
   /**
-   * Returns the series of these label values, in the order of the label names. A series is created
-   * on first use, and never removed. Throws a plain Error for another number of values.
+   * Returns the series for these label values, in the order of the labels. It is created the first
+   * time, and never removed. Throws a plain Error for another number of values.
    */
   series(...values: readonly string[]): Series;
 }
@@ -88,7 +88,7 @@ export function createMetrics(): Metrics {
           `[${known.labels.join(", ")}]`,
       );
     }
-    // The cast is safe, because the type of a family determines the kind of its series.
+    // The cast is safe: the type of a metric determines that of its series.
     return known as Family & MetricFamily<Series>;
   }
 
@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
       return family("histogram", name, options, () => new Histogram(buckets));
     },
     onRead(update) {
-      // A new function for each call, so that the caller may add the same `update` twice.
+      // Each call adds its own function, so that the same `update` can be added twice.
       const entry = () => update();
       updates.add(entry);
       return () => void updates.delete(entry);
@@ -118,7 +118,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Bounds in seconds, as OpenTelemetry recommends, and two lower bounds for faster operations. */
+/** Bounds in seconds: those that OpenTelemetry recommends, and two lower ones. */
 export const durationBuckets: readonly number[] = Object.freeze(
   [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 );

@@ -2,8 +2,8 @@ import type { MetricFamily, Metrics } from "./metrics.ts";
 import type { Counter, Gauge, GaugeShare } from "./series.ts";
 
 /**
- * The share of one source in metrics that several sources report. The share does not overwrite
- * other shares, and leaves nothing in gauges after its end.
+ * The part of one source in metrics that several sources report. It changes no other parts, and
+ * leaves nothing in gauges when it ends.
  */
 export class MetricsShare {
   readonly #metrics: Metrics;
@@ -19,17 +19,17 @@ export class MetricsShare {
     return share;
   }
 
-  /** Returns a function that takes a running total, and adds the growth to a counter. */
+  /** Returns a function that receives a growing total, and adds the growth to a counter. */
   counter(family: MetricFamily<Counter>, ...labels: readonly string[]): (total: number) => void {
     return family.series(...labels).follow();
   }
 
-  /** Calls `update` before each reading, until the share ends. */
+  /** Calls `update` before each reading until this ends. */
   onRead(update: () => void | Promise<void>): void {
     this.#ends.push(this.#metrics.onRead(update));
   }
 
-  /** Removes the share from gauges, and ends the calls of `update`. */
+  /** Removes this part from gauges, and ends the calls of `update`. */
   end(): void {
     for (const end of this.#ends) end();
   }

@@ -1,10 +1,10 @@
 import type { HistogramReading } from "./metric_reading.ts";
 
-/** A counter for one set of label values: it only increases. */
+/** A counter with certain label values. It only increases. */
 export class Counter {
   #value = 0;
 
-  /** The current count. */
+  /** The count so far. */
   get value(): number {
     return this.#value;
   }
@@ -15,12 +15,12 @@ export class Counter {
     this.#value += count;
   }
 
-  /** Sets the value of a counter that is kept elsewhere. Smaller values are ignored. */
+  /** Raises the count to a total that is counted elsewhere. Ignores a smaller total. */
   raiseTo(total: number): void {
     if (total > this.#value) this.#value = total;
   }
 
-  /** Returns a function that takes a running total, and adds its growth to this counter. */
+  /** Returns a function that receives a growing total, and adds the growth to this counter. */
   follow(): (total: number) => void {
     let last = 0;
     return (total) => {
@@ -30,12 +30,12 @@ export class Counter {
   }
 }
 
-/** A gauge for one set of label values: it increases and decreases. */
+/** A gauge with certain label values. It increases and decreases. */
 export class Gauge {
   #value = 0;
   readonly #shares = new Set<GaugeShare>();
 
-  /** The current value with all shares. */
+  /** The value including all shares. */
   get value(): number {
     let sum = this.#value;
     for (const share of this.#shares) sum += share.value;
@@ -52,7 +52,7 @@ export class Gauge {
     this.#value += change;
   }
 
-  /** Adds a share, for one of several sources whose sum this gauge shows. */
+  /** Adds a share: this gauge shows the sum of its sources' shares. */
   share(): GaugeShare {
     const share: GaugeShare = { value: 0, end: () => void this.#shares.delete(share) };
     this.#shares.add(share);
@@ -60,37 +60,37 @@ export class Gauge {
   }
 }
 
-/** The share of one of several sources in a gauge. */
+/** The share of one source in a gauge. */
 export interface GaugeShare {
-  /** The value of the share, initially 0. While a share is NaN (unknown), the gauge is NaN. */
+  /** The value, at first 0. If it is NaN (unknown), so is the gauge. */
   value: number;
   /** Removes the share. */
   end(): void;
 }
 
-/** A histogram for one set of label values. */
+/** A histogram with certain label values. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** Number of counted values in each single bucket; the last bucket has no bound. */
+  /** Number of values in each bucket, not cumulative. The last bucket has no bound. */
   readonly #counts: number[];
   #sum = 0;
 
-  /** `bounds` are the upper bounds of the buckets, ascending, without infinity. */
+  /** `bounds` are the upper bounds of the buckets in ascending order, without infinity. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
-  /** Counts a value in the first bucket whose bound is not smaller. */
+  /** Counts a value in the first bucket whose bound it does not exceed. */
   observe(value: number): void {
     let index = 0;
-    // A missing bound ends the search like infinity.
+    // The last bucket has no bound.
     while (value > (this.#bounds[index] ?? Infinity)) index++;
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
     this.#sum += value;
   }
 
-  /** Returns the counts of the values, in cumulative buckets as in Prometheus. */
+  /** Returns the counts in cumulative buckets, as Prometheus needs them. */
   read(): HistogramReading {
     let count = 0;
     const buckets = this.#counts.map((own, index) => {

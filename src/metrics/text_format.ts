@@ -1,13 +1,13 @@
 import type { MetricReading, SeriesReading } from "./metric_reading.ts";
 
-/** The media type of {@link writeTextFormat}. */
+/** The media type of Prometheus text. */
 export const textFormatType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Writes metrics as the text format of Prometheus, version 0.0.4. */
+/** Writes metrics as Prometheus text, version 0.0.4. */
 export function writeTextFormat(readings: readonly MetricReading[]): string {
   const lines = readings.flatMap((reading) => {
     const { name, type, help } = reading;
-    // A metric without series is omitted, because its type without values is of no use.
+    // A type without values would be of no use, so a metric without series is omitted.
     if (reading.series.length === 0) return [];
     return [
       `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,

@@ -15,19 +15,19 @@ import type { ColumnLike } from "./table_like.ts";
 import { type ColumnInfo, plainColumn } from "./table_info.ts";
 import type { ColumnKind, ValueRules } from "./kind.ts";
 
-/** The attributes that a column builder has collected. `table()` adds the names. */
+/** The attributes of a column that its builder has collected; `table()` adds the names. */
 export interface ColumnDeclaration extends Omit<ColumnInfo, "name" | "dbName" | "references"> {
-  /** Name of the column in the database, or null if it is the name of the property. */
+  /** The name in the database; null if it is the property's name. */
   readonly dbName: string | null;
-  /** Returns the referenced column, after all tables are declared. Null without a foreign key. */
+  /** Returns the referenced column, when all tables are declared. Null without a foreign key. */
   readonly references: (() => ColumnLike<unknown>) | null;
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;
 }
 
 /**
- * Declares a column for `table()`. Each call returns a new builder, so a builder can be shared by
- * several tables. `Assigned` is true for the kinds whose primary keys the database can generate.
+ * Declares a column for `table()`. Each call returns a new builder, so that tables can share one.
+ * `Assigned` is true if the database can generate primary keys of the column's kind.
  */
 export class ColumnBuilder<
   T,
@@ -35,14 +35,14 @@ export class ColumnBuilder<
   HasDefault extends boolean,
   Assigned extends boolean,
 > {
-  /** Phantom member for type inference. It does not exist at runtime. */
+  /** Exists only for the compiler, which infers types from it. */
   declare readonly _: {
     readonly data: T;
     readonly notNull: NotNull;
     readonly hasDefault: HasDefault;
     readonly assigned: Assigned;
   };
-  /** The column's attributes that the calls so far have set. */
+  /** The attributes that were set so far. */
   readonly declaration: ColumnDeclaration;
 
   /** Creates a builder. Programs call `text()`, `integer()` and so on instead. */
@@ -51,8 +51,8 @@ export class ColumnBuilder<
   }
 
   /**
-   * Makes the column the primary key. Several such columns form a composite key in declaration
-   * order. The database generates the values of a single integer or bigint key without a default.
+   * Makes the column the primary key. Several such columns are a composite key in declaration
+   * order. For a single integer or bigint key without a default, the database generates values.
    */
   primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, primaryKey: true, notNull: true });
@@ -68,7 +68,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** Sets the default: a constant, also in the database, or a function called for each new row. */
+  /** Sets the default: a constant, also for the database, or a function to call for each row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,
@@ -76,15 +76,15 @@ export class ColumnBuilder<
     });
   }
 
-  /** Sets the column's name in the database, if it differs from the property name. */
+  /** Sets the name in the database, if it differs from the property's name. */
   as(dbName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, dbName });
   }
 
   /**
-   * Declares a foreign key. `target` is called after all tables are declared. In a circular
-   * reference, TypeScript needs the return type: `(): ColumnLike<unknown> => people.id`. The column
-   * gets an index unless another index begins with it.
+   * Declares a foreign key. `target` is called after all tables are declared. For circular
+   * references, TypeScript needs its return type: `(): ColumnLike<unknown> => people.id`. The
+   * column gets an index, unless another index begins with it.
    */
   references(
     target: () => ColumnLike<unknown>,
@@ -94,29 +94,29 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, references: target, actions });
   }
 
-  /** Sets a default that the database evaluates: an SQL expression such as `random()`. */
+  /** Sets a default that the database computes: an SQL expression such as `random()`. */
   defaultSql(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({ ...this.declaration, default: { kind: "database", sql } });
   }
 
   /**
-   * Makes the database compute the value from other columns of the row at each write, by an SQL
-   * expression. The column is read-only.
+   * Sets an SQL expression of the row's other columns, by which the database computes the value at
+   * each write. The column is read-only.
    */
   generatedAs(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
 
-  /** Sets the column's former name in the database. A migration then renames the column. */
+  /** Sets the former name in the database, so that a migration renames the column. */
   was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
     return new ColumnBuilder({ ...this.declaration, formerName });
   }
 }
 
-/** The type of a builder for a nullable column without a default. */
+/** A builder for a nullable column without a default. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
-/** The type of a builder for a column whose primary keys the database can generate. */
+/** A builder for a column whose values the database can generate if it is the primary key. */
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
 /**
@@ -142,8 +142,8 @@ export function text<Member extends string = string>(
 }
 
 /**
- * Declares a column of 64-bit integers. `min` and `max` limit the values. In process, values beyond
- * 2^53 are bigints. In responses, all values are JSON numbers.
+ * Declares a column of 64-bit integers, between `min` and `max`. In JavaScript, values beyond 2^53
+ * are bigints. In JSON, all values are numbers.
  *
  * @example
  * ```ts
@@ -161,7 +161,7 @@ export function integer(options: ValueLimits<number> = {}): NewIntegerColumn<num
   return declare("integer", readLimits("integer", options));
 }
 
-/** Declares a column of 64-bit integers whose values are strings of digits. */
+/** Declares a column of 64-bit integers that are strings of digits in JavaScript and JSON. */
 export function bigint(options: ValueLimits<string> = {}): NewIntegerColumn<string> {
   return declare("bigint", readLimits("bigint", options));
 }
@@ -172,9 +172,9 @@ export function real(options: ValueLimits<number> = {}): NewColumn<number> {
 }
 
 /**
- * Declares a column of exact decimals, whose values are strings. `precision` limits the total
- * number of digits, and `scale` the digits after the decimal point. As in SQL, a precision without
- * a scale means whole numbers. Without both options, each value keeps its own scale.
+ * Declares a column of exact decimals, which are strings in JavaScript and JSON. `precision` is the
+ * maximum number of digits, and `scale` the number of digits after the decimal point. As in SQL, a
+ * precision without a scale means whole numbers. Without both, each value keeps its own scale.
  */
 export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   const place = { subject: declarationErrorPrefix("decimal"), path: "" };
@@ -192,15 +192,15 @@ export function boolean(): NewColumn<boolean> {
   return declare("boolean");
 }
 
-/** Declares a column of UTC timestamps with microseconds, as RFC 3339 strings. */
+/** Declares a column of UTC timestamps with up to six fraction digits, as RFC 3339 strings. */
 export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("timestamp", readLimits("timestamp", options));
 }
 
 /**
- * Declares a column for the time at which a row is created. The service sets the column. It ignores
- * values in bodies unless the resource's `fields.writable` contains the column. If another program
- * inserts a row, the database sets the column.
+ * Declares a column for the time at which the row was created. The service sets it, and ignores
+ * values in bodies unless the resource's `fields.writable` contains the column. In rows that other
+ * programs insert, the database sets it.
  *
  * @example
  * ```ts
@@ -219,8 +219,8 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
 }
 
 /**
- * Declares a column for the time of a row's last change. It works like {@link createdAt}. In
- * addition, each update by the service that sets a field also sets this column.
+ * Declares a column for the time of the row's last change. It works like {@link createdAt}, and
+ * each update by the service that sets any field sets it again.
  */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, writeTimestamp: "updated" });
@@ -238,12 +238,12 @@ export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Declares a column of JSON values. A type argument states the type: `json<string[]>()`. */
+/** Declares a column of JSON values. A type argument says which: `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }
 
-/** Declares a column of bytes, whose values are base64 strings. */
+/** Declares a column of bytes, which are base64 strings in JavaScript and JSON. */
 export function bytes(): NewColumn<string> {
   return declare("bytes");
 }

@@ -68,7 +68,7 @@ export const textColumnOptionDescriptions = group(
   } satisfies Described<TextColumnOptions<string>>,
 ).required();
 
-/** Describes the options of a decimal column. The maxima of 1000 are limits of Postgres. */
+/** Defines the options of a decimal column. The maxima of 1000 are those of Postgres. */
 export const decimalColumnOptionDescriptions = group(
   {
     precision: whole({ from: 1, to: 1000 }),
@@ -77,7 +77,7 @@ export const decimalColumnOptionDescriptions = group(
   } satisfies Described<DecimalColumnOptions>,
 ).required();
 
-/** Describes the options of the columns that only limit their values, by kind. */
+/** Defines the options `min` and `max` for the kinds of columns that have no others. */
 export const limitOptionDescriptions = {
   integer: group(limit(whole({ from: Number.MIN_SAFE_INTEGER }))).required(),
   bigint: group(limit(digits())).required(),
@@ -98,7 +98,7 @@ export function declarationErrorPrefix(kind: ColumnKind): string {
   return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
 }
 
-/** Returns the rules for the values of `text()`. Throws an Error if no value can meet them. */
+/** Returns the rules for a `text()` column. Throws an Error if no string can meet them. */
 export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
   const subject = declarationErrorPrefix("text");
   const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
@@ -121,7 +121,7 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
   }
 }
 
-/** Converts `min` and `max` to in-process values. Throws an Error for an invalid or empty range. */
+/** Parses `min` and `max`. Throws an Error for an invalid limit or an empty range. */
 export function parseValueLimits(
   kind: ColumnKind,
   { min, max }: ValueLimits<unknown>,

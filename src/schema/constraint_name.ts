@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Returns the name of an index or constraint. Equal arguments always have the same name. The name
- * consists of the table, the columns, and the type. A name that is too long for Postgres ends with
- * a hash of the whole name.
+ * Returns the name of an index or constraint, always the same for equal arguments: the table, the
+ * columns, and the type. If it is too long for Postgres, it ends with a hash of the whole name.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
@@ -16,12 +15,12 @@ export function constraintName(parts: readonly string[], what: string): string {
   return `${start}_${hash}_${what}`;
 }
 
-/** Returns one short hash of several strings. */
+/** Returns a short hash of several strings. */
 export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }
 
-/** Maximum bytes of a name. Postgres truncates longer names, so two could become equal. */
+/** Maximum bytes of a name. Postgres truncates longer names, which could then be equal. */
 export const maxNameBytes = 63;
 
 export function nameBytes(text: string): number {

@@ -1,6 +1,6 @@
 /**
- * Returns true if a browser form accepts a string as an e-mail address. Such a string is ASCII
- * without quotes, with at most 254 characters (RFC 5321, 4.5.3.1). The address need not exist.
+ * Returns true if a form in a browser accepts the string as an e-mail address: ASCII without
+ * quotes, at most 254 characters (RFC 5321, 4.5.3.1). The address need not exist.
  */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && address.test(text);

@@ -2,9 +2,8 @@ import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
 import { exactNumber } from "./exact_number.ts";
 
 /**
- * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify` and
- * the reader of long integers recurse for each level, and overflow the stack at some thousand
- * levels. `JSON.parse` does not.
+ * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify`, and
+ * the parser here that keeps digits, are recursive and overflow the stack at some thousand levels.
  */
 const maxLevels = 512;
 
@@ -19,11 +18,11 @@ export function parseJson(text: string): unknown {
     : undefined;
 }
 
-/** Works like {@link parseJson}, for a string that {@link exceededJsonLimit} has already checked. */
+/** Like {@link parseJson}, for a string that {@link exceededJsonLimit} has already checked. */
 export function parseShallowJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // `readExactly` requires valid JSON, which `JSON.parse` has verified.
+    // `readExactly` needs valid JSON, as `JSON.parse` has just found it.
     return misread.test(text) ? readExactly(text) : value;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -33,8 +32,8 @@ export function parseShallowJson(text: string): unknown {
 
 /**
  * Matches JSON that `JSON.parse` may read wrongly: long numbers, large exponents, and member names
- * of one escaped character. Deno 2.9 reads such a name as a backslash: `{"a":{},"\n":1}` gets the
- * name `\`. Some matches are harmless, such as a UUID that contains an apparent exponent.
+ * that are one escaped character. Deno 2.9 reads such a name as a backslash: `{"a":{},"\n":1}` gets
+ * the name `\`. Also matches some harmless JSON, such as a UUID that seems to contain an exponent.
  */
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
@@ -42,22 +41,22 @@ const misread =
 export interface JsonLimits {
   /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;
-  /** Maximum number of member names in all objects. Eight arrays or objects count as one name. */
+  /** Maximum number of members in all objects. Eight arrays or objects count as one member. */
   readonly names: number;
-  /** Maximum number of consecutive digits, because parsing a number takes superlinear time. */
+  /** Maximum number of digits in a row: the time to parse a number grows faster than its length. */
   readonly digits: number;
 }
 
-/** The number of arrays and objects that count as one name. GeoJSON consists mostly of arrays. */
+/** How many arrays and objects count as one member. GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
-/** Returns the limit that a string exceeds, or null. The string need not be JSON. */
+/** Returns the limit that a string exceeds, or null. The string may be invalid JSON. */
 export function exceededJsonLimit(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // A short string cannot exceed a limit: a level takes at least two characters, and a member at
-  // least five: `"":1,`.
+  // A level has at least two characters, and a member at least five (`"":1,`), so a short string
+  // cannot exceed a limit.
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;
@@ -93,7 +92,7 @@ export function writeJson(value: unknown): string {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // The value contains a bigint. A replacer for all values would be several times slower.
+    // The value contains a bigint. For other values, a replacer would be several times slower.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,
@@ -102,8 +101,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * Returns the members of a JSON object by name, each as its original JSON text. Numbers therefore
- * keep all digits. `text` must be valid JSON, as a database generates it.
+ * Returns each member of a JSON object as its original JSON text, in which numbers have all their
+ * digits. `text` must be valid JSON from a database.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
@@ -120,7 +119,7 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** Returns the items of a JSON array as their original JSON texts. `text` must be valid JSON. */
+/** Returns each item of a JSON array as its original JSON text. `text` must be valid JSON. */
 export function jsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
@@ -157,7 +156,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the offset of the closing quote of the string at `at`, or the text's length. */
+/** Returns the offset of the quote that closes the string at `at`; the length if there is none. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -183,8 +182,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * Parses valid JSON and keeps the digits of long integers. `JSON.parse` with a reviver would keep
- * them too, but takes fifty times longer for an array of numbers.
+ * Parses valid JSON without losing digits of long integers. `JSON.parse` with a reviver could do
+ * this, too, but is fifty times slower for an array of numbers.
  */
 function readExactly(text: string): unknown {
   let at = afterSpace(text, 0);
@@ -222,7 +221,7 @@ function readExactly(text: string): unknown {
     return members;
   }
 
-  /** Skips punctuation before the next item. Returns false after skipping the closing bracket. */
+  /** Moves to the next item. Returns false after the closing bracket. */
   function hasNext(close: number): boolean {
     at = afterSpace(text, at);
     if (text.charCodeAt(at) !== close) {
@@ -252,7 +251,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Returns true if a double equals the number in a string with a fraction or an exponent. */
+/** Returns true if a double represents the number, which has a fraction or exponent, exactly. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;

@@ -1,6 +1,6 @@
 /**
- * A number in a JSON document that no double can represent, such as `0.1234567890123456789` or
- * `1e400`. `JSON.rawJSON` creates such an object, and `JSON.stringify` writes the digits unchanged.
+ * A number in JSON that no double represents exactly, such as `0.1234567890123456789` or `1e400`.
+ * `JSON.rawJSON` creates such objects, and `JSON.stringify` writes their digits unchanged.
  */
 export interface ExactNumber {
   /** The digits of the number as JSON text. */
@@ -17,13 +17,13 @@ export function exactNumber(digits: string): ExactNumber {
   return rawJson.rawJSON(digits);
 }
 
-// These functions are newer than the type library of the compiler.
+// The compiler's type library does not know these functions yet.
 const rawJson = JSON as unknown as {
   readonly rawJSON: (text: string) => ExactNumber;
   readonly isRawJSON: (value: unknown) => boolean;
 };
 
-/** Replaces the exact numbers in a parsed document by doubles, in place. */
+/** Replaces the exact numbers in a parsed document by doubles, modifying the document. */
 export function replaceExactNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);

@@ -1,13 +1,13 @@
 /**
  * Timestamps are strings in UTC, such as `2026-01-31T12:00:00.000Z`, in the years 0001 to 9999.
- * They have six fraction digits if the microseconds need them. `Date` does not parse them, because
- * V8 reads `2024-02-30` as the first of March.
+ * They have six fraction digits if there are microseconds, and else three. `Date` does not parse
+ * them, because V8 reads `2024-02-30` as the first of March.
  */
 
 /**
- * Parses an RFC 3339 timestamp with any offset into the canonical string in UTC. Returns null for
- * invalid strings, days that do not exist, leap seconds, and years outside 0001–9999. Also returns
- * null for nonzero digits finer than a microsecond, because a truncated timestamp would differ.
+ * Converts an RFC 3339 timestamp with any offset to the canonical string in UTC. Returns null for
+ * invalid strings, days that do not exist, leap seconds, and years outside 0001–9999, and also for
+ * a fraction finer than microseconds, because truncating it would change the value.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -27,9 +27,9 @@ export function parseInstant(text: string): string | null {
 }
 
 /**
- * Parses a timestamp from a body or a filter. Accepts RFC 3339 with any number of fraction digits,
- * whole epoch milliseconds, or a date, which means midnight UTC. Returns null for anything else.
- * Digits finer than a microsecond are truncated, so a filter finds the value that a body wrote.
+ * Parses a timestamp in a body or a filter: RFC 3339 with any number of fraction digits, whole
+ * milliseconds since 1970, or a date, which means midnight UTC. Returns null for anything else.
+ * Truncates digits finer than microseconds, so that a filter finds the value that a body wrote.
  */
 export function parseInputTimestamp(text: string): string | null {
   if (isCalendarDate(text)) return `${text}T00:00:00.000Z`;
@@ -37,7 +37,7 @@ export function parseInputTimestamp(text: string): string | null {
   return parseInstant(text.replace(finerThanMicroseconds, "$1"));
 }
 
-/** Returns the canonical timestamp of epoch milliseconds and 0–999 µs, or null if out of range. */
+/** Returns the canonical timestamp of epoch milliseconds plus 0–999 µs; null if out of range. */
 export function instantFromEpoch(epochMs: number, micros: number): string | null {
   const utc = utcSecond(epochMs);
   if (utc === null) return null;
@@ -45,14 +45,14 @@ export function instantFromEpoch(epochMs: number, micros: number): string | null
   return canonical(utc, String(milliseconds * 1000 + micros).padStart(6, "0"));
 }
 
-/** Returns the canonical timestamp for a clock reading in the years 0001 to 9999. */
+/** Returns the canonical timestamp of a clock's time, which must be in the years 0001 to 9999. */
 export function instantOf(epochMs: number): string {
   const instant = instantFromEpoch(Math.floor(epochMs), 0);
   if (instant === null) throw new Error(`The clock shows ${epochMs} ms: no year from 1 to 9999`);
   return instant;
 }
 
-/** Returns the seconds from 1970 to a canonical timestamp, without fractions. */
+/** Returns the whole seconds from 1970 to a canonical timestamp. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
@@ -67,7 +67,7 @@ export function microsecondDigits(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
-/** Compares two canonical timestamps, whose numbers of fraction digits may differ. */
+/** Compares two canonical timestamps, which can have different numbers of fraction digits. */
 export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);

@@ -1,30 +1,30 @@
 import { Buffer } from "node:buffer";
 import { isExactNumber } from "./exact_number.ts";
 
-/** Maximum bytes of one character in JSON. A control character takes six: `\u0001`. */
+/** Maximum bytes of one UTF-16 code unit in JSON: a control character has six, `\u0001`. */
 export const maxBytesOfCharacter = 6;
 
 /**
- * Returns true if the JSON of a value has at most this many bytes. A shared object counts at each
- * occurrence. The JSON is not written, so a value that is far too large is detected early.
+ * Returns true if the JSON of a value has at most so many bytes. An object that occurs several
+ * times counts each time. The JSON is not created, so that a much too large value is found early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a string has at most this many UTF-8 bytes. Short strings need no measuring. */
+/** Returns true if a string has at most so many UTF-8 bytes. Short strings are not measured. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }
 
-/** Maximum UTF-8 bytes of one UTF-16 unit. A surrogate pair, which has two units, takes four. */
+/** Maximum UTF-8 bytes of a UTF-16 code unit. A surrogate pair (two units) has four bytes. */
 const maxUtf8BytesOfUnit = 3;
 
-/** Maximum nesting depth that is measured. `writeJson` later refuses deeper values. */
+/** Maximum nesting depth to measure. `writeJson` refuses deeper values anyway. */
 const maxLevels = 100;
 
-/** Returns `left` minus the bytes of a value's JSON. Negative if too few bytes are left. */
+/** Returns `left` minus the bytes of a value's JSON; negative if the value is too large. */
 function leftAfter(
   value: unknown,
   left: number,

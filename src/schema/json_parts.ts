@@ -1,15 +1,14 @@
 import { writeJson } from "./exact_json.ts";
 
 /**
- * Yields the JSON of a value in parts, which together equal the result of {@link writeJson}. A
- * value without nested objects is one part, because a part for each member would be several times
- * slower.
+ * Yields the JSON of a value in parts, which together are the result of {@link writeJson}. A value
+ * without nested objects is one part: a part for each member would be several times slower.
  */
 export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }
 
-/** Maximum nesting depth of values that are divided. Deeper values are written as one part. */
+/** Maximum depth at which a value is divided. A deeper value is one part. */
 const maxLevels = 8;
 
 function partsOf(value: object, levels: number): Generator<string> {
@@ -23,7 +22,7 @@ function* partsOfArray(items: readonly unknown[], levels: number): Generator<str
       yield before;
       yield* partsOf(item, levels - 1);
     } else {
-      // `JSON.stringify` also writes an item without a JSON form as null.
+      // As in `JSON.stringify`, an item that JSON cannot represent becomes null.
       yield before + (textOf(item) ?? "null");
     }
     before = ",";
@@ -48,7 +47,7 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Returns true if a value is written in parts. A value with `toJSON` is always one part. */
+/** Returns true for a value that is divided into parts. A value with `toJSON` is one part. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;
@@ -57,7 +56,7 @@ function holdsObjects(value: unknown, levels: number): value is object {
   return members.some((member) => typeof member === "object" && member !== null);
 }
 
-/** Returns the JSON of a value, or undefined for a value without JSON, such as a function. */
+/** Returns the JSON of a value; undefined for a function and others without JSON. */
 function textOf(value: unknown): string | undefined {
   return writeJson(value);
 }

@@ -1,6 +1,6 @@
 import type { TextPattern } from "./pattern/text_pattern.ts";
 
-/** The kinds of columns. A kind defines how values look in JSON, are checked, and are ordered. */
+/** The kinds of columns. The kind defines the JSON, the checks and the order of the values. */
 export type ColumnKind =
   | "text"
   | "integer"
@@ -14,36 +14,36 @@ export type ColumnKind =
   | "json"
   | "bytes";
 
-/** Thrown by a kind for a value that is invalid for its column. The client sees the message. */
+/** Thrown for a value that is invalid for a column of this kind. Clients see the message. */
 export class InvalidValue extends Error {
-  /** `message` follows the column name in responses, for example `must be a whole number`. */
+  /** `message` follows the name of the column in responses, e.g. `must be a whole number`. */
   constructor(message: string) {
     super(message);
     this.name = "InvalidValue";
   }
 }
 
-/** The constraints of a column on its values, which the column's kind checks. */
+/** The rules for the values of one column, in addition to those of its kind. */
 export interface ValueRules {
-  /** The allowed strings of an enum column, or null if the column is not an enum. */
+  /** The allowed strings; null if any string is. */
   readonly enumValues: readonly string[] | null;
   /** Maximum number of digits of a decimal, or null for any number. */
   readonly precision: number | null;
-  /** Number of digits of a decimal after the point, or null if each value has its own number. */
+  /** Number of digits of a decimal after the point; null if each value has its own. */
   readonly scale: number | null;
   /** Maximum length of a string in characters, or null for no limit. */
   readonly maxLength: number | null;
   /** Minimum length of a string in characters, or null for no limit. */
   readonly minLength: number | null;
-  /** Lowest allowed in-process value, or null for no lower limit. */
+  /** Lowest allowed value in its JavaScript form; null for no limit. */
   readonly min: unknown;
-  /** Highest allowed in-process value, or null for no upper limit. */
+  /** Highest allowed value in its JavaScript form; null for no limit. */
   readonly max: unknown;
-  /** Pattern that must match a part of every string, or null for no pattern. */
+  /** A pattern that must match a part of each string; null for none. */
   readonly pattern: TextPattern | null;
-  /** Format that every string must have, or null for any string. */
+  /** A format that each string must have; null for none. */
   readonly format: "email" | null;
-  /** True if the database compares UUIDs as strings. The case of letters then matters. */
+  /** True if the database compares UUIDs as strings, so that upper and lower case differ. */
   readonly exactCase: boolean;
 }
 
@@ -60,21 +60,20 @@ export const unrestrictedRules: ValueRules = Object.freeze({
   exactCase: false,
 });
 
-/** A column kind, which parses and orders values. Callers handle null before they use it. */
+/** The behaviour of a column kind: parsing and order. Callers handle null themselves. */
 export interface Kind {
-  /** Converts a JSON value from a body to an in-process value. Throws {@link InvalidValue}. */
+  /** Converts a JSON value in a body to its JavaScript form. Throws {@link InvalidValue}. */
   fromJson(value: unknown, rules: ValueRules): unknown;
   /**
-   * Converts a filter literal or path segment to an in-process value. Throws {@link InvalidValue}.
-   * The column's enum and length limits are not checked, because a literal that violates them
-   * simply matches no row.
+   * Converts a value in a filter or a path to its JavaScript form. Throws {@link InvalidValue}.
+   * Does not check an enum or length limits: a value that violates them simply matches no row.
    */
   fromText(text: string, rules: ValueRules): unknown;
   /**
-   * Compares two in-process values as the databases do. Null for json and bytes, whose values have
-   * no order. Never throws for an invalid stored value.
+   * Compares two values as the databases do. Null for json and bytes, which have no order. Never
+   * throws, even for an invalid stored value.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** True if filters may use `>`. False for booleans, which can only be sorted. */
+  /** True if filters can use `>`. False for booleans, by which lists can only be sorted. */
   readonly ordered: boolean;
 }

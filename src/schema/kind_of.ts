@@ -7,7 +7,7 @@ import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";
 
-/** The kind of booleans. Filters may only test equality. False sorts before true. */
+/** Booleans. Filters can only test if they are equal. False sorts before true. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");
@@ -36,7 +36,7 @@ export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** Extends a kind so that values in bodies are checked against the column's `min` and `max`. */
+/** Adds the check of `min` and `max` to a kind, for values in bodies. */
 function withLimits(kind: Kind): Kind {
   return {
     ...kind,

@@ -1,14 +1,14 @@
-/** The limits for each line of newline-delimited JSON. */
+/** The limits of each line in newline-delimited JSON. */
 export interface PlainJsonLimits {
-  /** Maximum number of arrays and objects in a line, which also limits the nesting depth. */
+  /** Maximum number of arrays and objects, which also limits the nesting depth. */
   readonly levels: number;
-  /** Maximum number of colons in a line, which also limits the number of members. */
+  /** Maximum number of colons, which also limits the number of members. */
   readonly names: number;
 }
 
 /**
- * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and no line exceeds the limits.
- * Each byte is examined once, so the check is not exact. False means that the result is unknown.
+ * Returns true if `JSON.parse` certainly reads each line of UTF-8 exactly, and no line exceeds the
+ * limits. False means that this is unknown, because each byte is looked at only once.
  */
 export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainJsonLimits): boolean {
   let digits = 0;

@@ -5,24 +5,23 @@ import type { ColumnInfo, TableInfo } from "./table_info.ts";
 export interface Relation {
   /** Name of the relation in scopes, in filters and in `include`. */
   readonly name: string;
-  /** The table at which the relation starts. */
+  /** The table from whose rows the relation starts. */
   readonly owner: TableInfo;
-  /** The table to which the relation leads. */
+  /** The table with the related rows. */
   readonly target: TableInfo;
-  /** Type of the relation, which determines the table that has the foreign keys. */
+  /** The type of the relation, which says which table has the foreign key. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
-  /** True if the filter of a request may use the relation. */
+  /** True if filters in requests can use the relation. */
   readonly filterable: boolean;
-  /** True if one row may have several related rows. */
+  /** True if a row can have several related rows. */
   readonly toMany: boolean;
-  /** One step for a direct relation, or two steps for a relation through a link table. */
+  /** One step, or two for a relation through a join table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
 /**
- * One step of a relation, from a row to related rows of `table`. Both rows must have equal values
- * in each pair of columns. If the starting row has NULL in one of these columns, it has no related
- * row.
+ * A step from a row to the rows of `table` with equal values in each pair of columns. A row with
+ * NULL in one of its columns has no related rows.
  */
 export interface RelationStep {
   /** The table to which the step leads. */
@@ -35,10 +34,10 @@ export interface RelationStep {
   readonly other: readonly ColumnInfo[];
 }
 
-/** The pairs of columns of a step, one for each column of its foreign key. */
+/** The pairs of columns to compare: one for each column of the foreign key. */
 export type ColumnPairs = readonly [ColumnPair, ...ColumnPair[]];
 
-/** Two columns that a step of a relation compares. */
+/** Two columns whose values a step compares. */
 export interface ColumnPair {
   /** A column of the row at which the step starts. */
   readonly own: ColumnInfo;
@@ -54,7 +53,7 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/** Creates a relation step to the rows of `table` that have equal values in all column pairs. */
+/** Creates a step to the rows of `table` with equal values in all pairs of columns. */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
   return { table, pairs, own: pairs.map(({ own }) => own), other: pairs.map(({ other }) => other) };
 }
@@ -62,14 +61,14 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Returns true if a relation can compare two columns exactly. */
+/** Returns true if values of two columns can be compared exactly, as a relation must do. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // A SQLite column of ambiguous type can be compared with numbers and with strings.
+  // Values of an `any` column can be compared with numbers and strings.
   if (isAny(own)) return isAny(other) || anyFamilies.has(kindProperties[other.kind].family);
   if (isAny(other)) return anyFamilies.has(kindProperties[own.kind].family);
   const family = kindProperties[own.kind].family;
   if (family === null || family !== kindProperties[other.kind].family) return false;
-  // Only the database can compare values of a database type, and only with the same type.
+  // Values of a database type can be compared only by the database, with values of the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }

@@ -1,4 +1,4 @@
-/** A foreign key with its two tables, from which the name of a relation is derived. */
+/** The names in a foreign key, from which names of relations are derived. */
 export interface ForeignKeyNames {
   readonly columns: readonly string[];
   readonly references: readonly string[];
@@ -8,23 +8,23 @@ export interface ForeignKeyNames {
   readonly to: string;
 }
 
-/** Candidate names for one relation, best first. The first name that is free is used. */
+/** Possible names of a relation, best first. The first one that is not taken is used. */
 export type NameChoices = readonly string[];
 
-/** Returns candidate names for the relation to a referenced row, such as `billing_address`. */
+/** Returns possible names of the relation to a referenced row, such as `billing_address`. */
 export function namesToOne(key: ForeignKeyNames): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // In a self-reference, the table name is the same for both directions, so it is no candidate.
+  // If a table references itself, its name would fit both directions, so it is not used.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
 
 /**
- * Returns candidate names for the relation to the rows whose foreign key references a row, such as
- * `orders`. If several foreign keys exist, a candidate is `orders_by_billing_address`.
+ * Returns possible names of the relation to the rows that reference a row, such as `orders`, or
+ * `orders_by_billing_address` if there are several foreign keys.
  */
 export function namesToMany(key: ForeignKeyNames): NameChoices {
   const { from, columns } = key;
@@ -32,9 +32,8 @@ export function namesToMany(key: ForeignKeyNames): NameChoices {
 }
 
 /**
- * Returns true if a foreign key is named after the referenced table. For `languages`, this is true
- * for `language_id`, but not for `original_language_id`. The relation can then be named after the
- * table.
+ * Returns true if a foreign key is named after the referenced table, so that the relation can be,
+ * too. For `languages`, this is true of `language_id`, but not of `original_language_id`.
  */
 export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   const role = letters(singular(roleOf(key)));
@@ -43,8 +42,8 @@ export function isNamedAfterTable(key: ForeignKeyNames): boolean {
 }
 
 /**
- * Returns candidate names for the relation through a link table, such as `tracks`. In a link
- * between rows of one table, the column name comes first, such as `followee`.
+ * Returns possible names of the relation through a join table, such as `tracks`. If it joins rows
+ * of the same table, the column's name comes first, such as `followee`.
  */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);
@@ -56,10 +55,9 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
 }
 
 /**
- * Assigns to each relation its first candidate name that is free. Relations of an earlier group
- * have precedence. If several relations of a group have the same candidate, none of them gets this
- * name. The result thus does not depend on the order of relations. A relation without a free
- * candidate gets no name.
+ * Assigns to each relation its first possible name that is not taken. Earlier groups take their
+ * names first. A name that several relations of one group want is used by none of them, so that the
+ * result does not depend on their order. A relation may remain without a name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -81,16 +79,16 @@ export function chooseNames<Named extends { readonly names: NameChoices }>(
   return chosen;
 }
 
-/** Replaces the characters that are separators in `include` and in filters. */
+/** Replaces characters that have a meaning in `include` and in filters. */
 function writable(name: string): string {
   return name.replaceAll(/[,.;()]/g, "_").trim();
 }
 
 /**
- * Returns the role of the referenced row, derived from the columns: `billing_address_id` yields
- * `billing_address`. In a composite key, columns with equal names on both sides are ignored, as
- * `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one column remains,
- * the role is the name of the table.
+ * Returns the role of the referenced row, from the columns: `billing_address` for
+ * `billing_address_id`. In a composite key, a column with the same name on both sides does not
+ * count, such as `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one
+ * column is left, the role is the name of the table.
  */
 function roleOf({ columns, references, to }: ForeignKeyNames): string {
   const telling = columns.length === 1
@@ -100,15 +98,15 @@ function roleOf({ columns, references, to }: ForeignKeyNames): string {
   return column === undefined || another !== undefined ? singular(to) : withoutId(column, to);
 }
 
-/** Removes the prefix or suffix for "id" from a column name: `CustomerID` becomes `Customer`. */
+/** Removes "id" at the start or end of a column's name: `CustomerID` becomes `Customer`. */
 function withoutId(column: string, table: string): string {
-  // In a reference to the table `grids`, the column `grid` is a whole word without the suffix "id".
+  // For the table `grids`, a column `grid` is a whole word that does not end with "id".
   if (letters(column) === letters(singular(table))) return column;
   return affixes.reduce((name, affix) => name.replace(affix, ""), column)
     .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());
 }
 
-/** An affix without a separator must leave three letters, because "uid" is not "u" and "id". */
+/** Without a separator, three letters must be left: "uid" is not "u" and "id". */
 const affixes: readonly RegExp[] = [
   /^(?:fk|id)_+(?=.)/i,
   /(?<=[^_])_+fk$|(?<=\p{Ll})F[Kk]$/iu,
@@ -120,7 +118,7 @@ const affixes: readonly RegExp[] = [
 const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
-/** Joins words in the spelling of the foreign key's names: `team_by_lead` or `TeamByLead`. */
+/** Joins words in the style of the foreign key's names: `team_by_lead` or `TeamByLead`. */
 function joined({ columns, from, to }: ForeignKeyNames, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||
@@ -132,7 +130,7 @@ function joined({ columns, from, to }: ForeignKeyNames, ...words: readonly strin
   );
 }
 
-/** Returns the singular of a regular English plural. Returns other names unchanged. */
+/** Returns the singular of a regular English plural, and other names unchanged. */
 function singular(name: string): string {
   const [ending, replacement] = plurals.find(([ending]) => ending.test(name)) ?? [];
   return ending === undefined || replacement === undefined

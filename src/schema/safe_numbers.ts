@@ -5,19 +5,19 @@ import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Returns true if an `Accept` or `Content-Type` header names the safe form of JSON. In this form,
- * doubles can represent all numbers, so `JSON.parse` of JavaScript loses no digits. The client
- * library uses the safe form.
+ * Returns true if an `Accept` or `Content-Type` header asks for the safe form of JSON. In this
+ * form, doubles represent all numbers exactly, so that JavaScript's `JSON.parse` loses no digits.
+ * The client library uses it.
  */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
 }
 
 /**
- * Returns the safe form of a column's value. All integers of a column with `isWide` become strings
- * of digits, and so do other numbers that no double can represent. Documents become {@link
- * safeDocument}. In an `any` column, these numbers are marked as in documents, because a string is
- * a different value. Keys become {@link safeKey}.
+ * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). All integers of a
+ * column with `isWide` become strings of digits, as does any other number without an exact double.
+ * In documents and `any` columns, where a string is a different value, see {@link safeDocument};
+ * for keys, see {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -32,9 +32,9 @@ function safeAny(value: unknown): unknown {
 }
 
 /**
- * Returns the safe form of a JSON document. A number that no double can represent becomes `{
- * "$number": "1e400" }`. An object that already has only this member is wrapped in another object,
- * so that both can be parsed.
+ * Returns a JSON document in the safe form. A number without an exact double becomes
+ * `{ "$number": "1e400" }`. An object that already has only this member is wrapped in another such
+ * object, so that clients can distinguish both.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };
@@ -44,7 +44,7 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** Returns the safe form of a computed value. Numbers that a double would round become strings. */
+/** Returns a computed value in the safe form: numbers without an exact double become strings. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
@@ -52,7 +52,7 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * Parses a body in the safe form. The client may have rounded a bare number beyond 2^53. Only
+ * Parses a body in the safe form. A plain number beyond 2^53 may already be rounded, so that only
  * columns of doubles accept it. A marked number becomes a bigint or an `ExactNumber`.
  */
 export function fromSafeBody(value: unknown): unknown {
@@ -64,7 +64,7 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
+/** Converts a number as {@link safeDocument} writes it to a number, bigint or `ExactNumber`. */
 export function parseSafeNumber(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
@@ -74,14 +74,14 @@ function markedNumber(text: string): unknown {
   return mayBeRounded(number) ? exactNumber(text) : number;
 }
 
-/** Returns true for a number beyond 2^53, which a client with doubles may have rounded. */
+/** Returns true for an integer beyond 2^53: a client with doubles may have rounded it. */
 export function mayBeRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 const mark = "$number";
 
-/** Matches a number with at most as many consecutive digits as a body may contain. */
+/** Matches numbers with as many digits in a row as a body can contain. */
 const numberText = /^-?\d{1,1000}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,1000})?$/;
 
 function isMarked(value: unknown): value is { readonly [mark]: unknown } {
@@ -108,7 +108,7 @@ function safeMember(value: unknown, shape: ValueShape): unknown {
   );
 }
 
-/** Returns a copy with changed members. `fromEntries` can define a member named `__proto__`. */
+/** Returns a copy with converted members. `fromEntries` can set a member `__proto__`. */
 function mapMembers(value: object, change: (member: unknown) => unknown): object {
   return Array.isArray(value)
     ? value.map(change)

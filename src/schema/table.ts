@@ -27,27 +27,27 @@ import {
   type TableInfo,
 } from "./table_info.ts";
 
-/** A column of the table `Of`, created by {@link table}. A value has type `T` or is NULL. */
+/** A column of the table `Of`, created by {@link table}. Its values have type `T` or are NULL. */
 export interface Column<T, Of extends string> extends ColumnLike<T, Of> {
-  /** Phantom member for type inference. It does not exist at runtime. */
+  /** Exists only for the compiler, which infers types from it. */
   readonly _: { readonly data: T; readonly tableName: Of };
 }
 
-/** The columns in the declaration of a table, by property. */
+/** The columns in the declaration of a table, by property name. */
 export type ColumnBuilders = Readonly<
   Record<string, ColumnBuilder<unknown, boolean, boolean, boolean>>
 >;
 
-/** The row type of a declared table. */
+/** The type of a table's rows. */
 export type SelectRow<C extends ColumnBuilders> =
-  // With an intersection, editors show the members of the type instead of its name.
+  // Because of the intersection, editors show the members and not the type's name.
   & {
     [Key in keyof C]: C[Key]["_"]["notNull"] extends true ? C[Key]["_"]["data"]
       : C[Key]["_"]["data"] | null;
   }
   & unknown;
 
-/** The type of a new row. Nullable columns and columns with a default may be omitted. */
+/** The type of a table's new rows. Nullable columns and those with a default are optional. */
 export type InsertRow<C extends ColumnBuilders> =
   & {
     [Key in keyof C as C[Key]["_"] extends { notNull: true; hasDefault: false } ? Key : never]:
@@ -59,15 +59,15 @@ export type InsertRow<C extends ColumnBuilders> =
       | undefined;
   } extends infer Row ? { [Key in keyof Row]: Row[Key] } : never;
 
-/** A declared table: its columns as properties, and the types of a row and of a new row. */
+/** A declared table: its columns by property name, and the types of its rows and new rows. */
 export type Table<Name extends string, Row, NewRow> =
   & TableLike<Row, NewRow, Name>
   & { readonly [Key in keyof Row & string]: Column<Exclude<Row[Key], null>, Name> };
 
 /**
- * Declares a table that works unchanged on every engine. The result has only the columns as
- * members, so a column may have any name except `$inferName`, `$inferSelect` and `$inferInsert`.
- * Throws an Error for a declaration that the service cannot serve.
+ * Declares a table for all engines. The result has only its columns as members, so that a column
+ * can have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws an Error for a
+ * declaration that the service cannot serve.
  *
  * @example
  * ```ts
@@ -139,19 +139,19 @@ export function table<Name extends string, C extends ColumnBuilders>(
 ): Table<Name, SelectRow<C>, InsertRow<C>> {
   let described = noConstraints;
   const { info, referencing } = describeTable(name, columns, () => described);
-  // The object has no prototype, so a column may be called `constructor` or `toString`.
+  // Without a prototype, columns can have names like `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
   result[tableInfoKey] = info;
   for (const column of info.columns) {
     result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
   }
-  // The loop has set all columns, which TypeScript cannot verify. Phantom members are only types.
+  // The cast is safe: the loop has set all columns. The other members exist only in the type.
   const declared = Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
   described = describeConstraints(info, listOf(name, parts(declared)), referencing);
   return declared;
 }
 
-/** Throws unless the third argument returned a list, for example for `index(title)` alone. */
+/** Throws if the third argument returned no list, but e.g. only `index(title)`. */
 function listOf(table: string, parts: unknown): readonly TablePart[] {
   if (Array.isArray(parts)) return parts;
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);
@@ -159,7 +159,7 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The database names of the columns that have a single-column foreign key. */
+  /** The database names of the columns that are foreign keys by themselves. */
   readonly referencing: readonly string[];
 }
 
@@ -211,7 +211,7 @@ function describeTable(
   return { info, referencing: foreign.map(({ column }) => column.dbName) };
 }
 
-/** Returns a column's declaration. Throws a clear message for `a: text` without `()`. */
+/** Returns the declaration of a column. Throws a clear message for `a: text` without `()`. */
 function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   if (typeof builder === "function") {
     const { name } = builder;
@@ -222,11 +222,11 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
       `Cannot declare ${column}: it is ${showValue(builder)}, not a column like text()`,
     );
   }
-  // Another copy of this package may have created the builder, so `instanceof` is not used.
+  // Does not use `instanceof`, because another copy of this package may have created the builder.
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Marks a single integer key as generated, as engines do, unless it is a foreign key. */
+/** Marks a single integer key as generated, as engines treat it, unless it is a foreign key. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 && isWhole(column) &&
     column.default === null && column.references === null;
@@ -243,7 +243,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     dbName: declaration.dbName ?? name,
     default: checkedDefault(`${table}.${name}`, declared),
     generated: declaration.generatedSql !== null,
-    // The getter resolves the target on first access, because it may be declared later.
+    // Finds the target at the first access, because it can be declared later.
     get references() {
       return reference ??= target && resolveReference(`${table}.${name}`, target);
     },
@@ -263,7 +263,7 @@ function requirePossible(
   }
 }
 
-/** Converts a constant default to its in-process form, with the checks of a value in a body. */
+/** Checks a constant default as a value in a body would be checked, and converts it. */
 function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
   if (declared.default?.kind !== "value") return declared.default;
   try {
@@ -291,7 +291,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     if (/^\$infer(Name|Select|Insert)$/.test(name)) {
       throw new Error(`Cannot declare ${table}.${name}: the name is reserved`);
     }
-    // SQLite ignores case, so two names that differ only in case are not portable.
+    // For SQLite, names that differ only in upper and lower case are the same.
     const folded = dbName.toLowerCase();
     if (dbName === "" || dbNames.has(folded)) {
       throw new Error(`Cannot declare ${table}.${name}: the name "${dbName}" is empty or taken`);
@@ -306,7 +306,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
       );
     }
     formerNames.add(formerName?.toLowerCase() ?? "");
-    // A former name must not be a current one, or a migration could confuse the columns.
+    // If a former name were also a current one, a migration could rename the wrong column.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
     throw new Error(
       `Cannot declare ${table}.${name}: it was "${formerName}", which is declared as well`,

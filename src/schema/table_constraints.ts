@@ -1,12 +1,9 @@
-/**
- * The action of a foreign key on the referencing rows when the referenced row is deleted or its key
- * changes. Without an action, the delete or update fails while referencing rows exist.
- */
+/** The effect on referencing rows when the referenced row is deleted or its key is changed. */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
 /**
- * The actions of a foreign key on the referencing rows. With null, the database refuses to delete
- * or change the referenced row.
+ * The effects on referencing rows. With null, the database refuses to delete or change the
+ * referenced row as long as there are any.
  */
 export interface ForeignKeyActions {
   /** Action when the referenced row is deleted. */
@@ -15,12 +12,12 @@ export interface ForeignKeyActions {
   readonly onUpdate: ReferentialAction | null;
 }
 
-/** The condition of a constraint or index, as SQL or as an object that writes SQL. */
+/** A condition: SQL, or an object that writes SQL. */
 export type SqlCondition = string | ConditionWriter;
 
 /** Writes a condition as SQL without parameters. */
 export interface ConditionWriter {
-  /** Returns the condition as SQL for the dialect of one engine. */
+  /** Returns the condition in the SQL of one engine's dialect. */
   write(dialect: object): string;
 }
 
@@ -28,22 +25,22 @@ export function conditionSql(condition: SqlCondition, dialect: object): string {
   return typeof condition === "string" ? condition : condition.write(dialect);
 }
 
-/** An index in a table's description that implements no constraint. */
+/** An index of a table, except those of constraints. */
 export interface IndexInfo {
   /** The name of the index in the database. */
   readonly name: string;
   /** The database names of the indexed columns, in order. */
   readonly columns: readonly string[];
-  /** True if no two rows in the index may have equal values. */
+  /** True if all rows in the index must have different values. */
   readonly unique: boolean;
-  /** The condition of a partial index, or null for an index of all rows. */
+  /** The condition of a partial index; null if all rows are indexed. */
   readonly where: SqlCondition | null;
 }
 
-/** A check in a table's description. */
+/** A CHECK constraint of a table. */
 export interface CheckInfo {
-  /** The name of the check constraint, or null if the database generates the name. */
+  /** The name in the database; null if the database generates it. */
   readonly name: string | null;
-  /** The condition that every row must satisfy. */
+  /** The condition that each row must meet. */
   readonly sql: SqlCondition;
 }

@@ -1,56 +1,54 @@
 import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
-/** The source of a value that a new row omits. */
+/** Where the value comes from if a new row does not set the column. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database supplies the value, by a DEFAULT clause or as an identity column. `sql` is the
-   * clause, or null if another table cannot use the clause.
+   * The database sets it, by a DEFAULT clause or as an identity column. `sql` is the clause, or
+   * null if it cannot be used for another table.
    */
   | { readonly kind: "database"; readonly sql: string | null };
 
 /**
- * The format of the timestamps in one column of an existing SQLite table. Tables that the service
- * creates use {@link serviceTimestampFormat}. The service detects the format once from stored rows, and then
- * reads, binds and writes values in this format.
- *
- * The strings are in UTC. `.fff` is three digits, or six if the microseconds need them. `[.fff]` is
- * omitted if it is zero. `[.ffffff]` is six digits or none.
+ * The format of timestamps in a column of an existing SQLite table. Tables of the service have
+ * {@link serviceTimestampFormat}. The service finds out the format once from stored rows, and then
+ * reads and writes values in it.  The strings are in UTC. `.fff` is three digits, or six if there
+ * are microseconds. `[.fff]` is omitted if it is zero. `[.ffffff]` is six digits or none.
  */
 export type TimestampFormat =
   | "epoch-seconds"
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** The timestamp formats whose stored values are strings instead of numbers. */
+/** The formats that are strings and not numbers. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
-/** The timestamp format in the service's tables. The width is fixed, so strings sort by time. */
+/** The format in tables of the service: its fixed width lets strings sort by time. */
 export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
 
 /**
- * A database type that no column kind represents, such as `inet`, an enum or an array. The column's
- * kind determines the JSON of the values. Only the database can compare the values.
+ * A database type that no column kind represents, such as `inet`, an enum or an array. The
+ * column's kind determines the JSON of values, but only the database can compare them.
  */
 export interface DatabaseType {
-  /** The quoted type name for casts, without a length. For a domain, its base type. */
+  /** The quoted name of the type for casts, without a length; for a domain, its base type. */
   readonly sqlName: string;
-  /** The JSON form of the type's values. */
+  /** The JSON structure of the values. */
   readonly shape: ValueShape;
   /**
-   * True if the type's values have an order. If false, strings can only be tested for equality, and
-   * structures only for NULL.
+   * True if values can be sorted. If not, filters can only test strings for equality, and
+   * structures for NULL.
    */
   readonly ordered: boolean;
-  /** True if the database supports min() and max() for the type. */
+  /** True if the database has min() and max() for the type. */
   readonly hasExtremes: boolean;
-  /** True if the database treats strings as equal when they differ only in case. */
+  /** True if the database does not distinguish upper and lower case in the type. */
   readonly ignoresCase: boolean;
 }
 
-/** The type of a SQLite column that may contain both numbers and strings. */
+/** The type of a SQLite column that can contain both numbers and strings. */
 export const anyType: DatabaseType = Object.freeze({
   sqlName: "any",
   shape: { kind: "any" } as const,
@@ -59,85 +57,84 @@ export const anyType: DatabaseType = Object.freeze({
   ignoresCase: false,
 });
 
-/** The JSON form of the values of a {@link DatabaseType}. */
+/** The JSON structure of values of a {@link DatabaseType}. */
 export type ValueShape =
-  /** The value is a string, as the database prints it. */
+  /** A string, as the database prints the value. */
   | { readonly kind: "text" }
-  /** The value is a number or a string, because the declared type in SQLite is ambiguous. */
+  /** A number or a string, because the declared type is ambiguous (SQLite). */
   | { readonly kind: "any" }
-  /** The value is a list of elements. With several dimensions, the elements are lists too. */
+  /** A list of elements, which are lists themselves if there are several dimensions. */
   | {
     readonly kind: "list";
     readonly element: ColumnInfo;
-    /** The delimiter between elements when the database writes the list as a string. */
+    /** The character between elements when the database prints the list. */
     readonly delimiter: string;
-    /** The declared number of dimensions. A stored value may have a different number. */
+    /** The declared number of dimensions, from which a stored value can differ. */
     readonly dimensions: number;
   }
-  /** The value is an object with these members, in this order. */
+  /** An object with these members, in this order. */
   | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
-  /** The value is an object with arbitrary names. Its members are strings or null. */
+  /** An object with any names, whose values are strings or null. */
   | { readonly kind: "map" };
 
-/** The description of a column, from `table()` or from introspection. */
+/** A column, from `table()` or from introspection. */
 export interface ColumnInfo extends ValueRules {
   /** Name of the column in request bodies and rows. */
   readonly name: string;
   /** Name of the column in the database. */
   readonly dbName: string;
-  /** Kind of the column's values, such as `text` or `integer`. */
+  /** The kind of the column, such as `text` or `integer`. */
   readonly kind: ColumnKind;
   /** True if the column is NOT NULL. */
   readonly notNull: boolean;
   /** True if the column belongs to the primary key. */
   readonly primaryKey: boolean;
-  /** True if no two rows may have equal values in the column. */
+  /** True if all rows must have different values in the column. */
   readonly unique: boolean;
-  /** The value for new rows that omit the column, or null if the column has no default. */
+  /** The default for new rows that do not set the column; null for none. */
   readonly default: ColumnDefault | null;
-  /** True if the database computes the column. Requests cannot write such a column. */
+  /** True if the database computes the column, so that requests cannot write it. */
   readonly generated: boolean;
-  /** The SQL expression of a generated column, or null for other columns and if it is unknown. */
+  /** The SQL expression of a generated column; null if unknown, and for other columns. */
   readonly generatedSql: string | null;
-  /** The event at which only the service sets the column, to the current time. Null for never. */
+  /** When the service itself sets the column to the current time; null for never. */
   readonly writeTimestamp: "created" | "updated" | null;
-  /** Returns the column's value for updates that do not set it, as Drizzle's `$onUpdate` does. */
+  /** Returns the value for updates that do not set the column, from Drizzle's `$onUpdate`. */
   readonly onUpdate?: () => unknown;
-  /** The former name of the column in the database, for migrations, or null if there is none. */
+  /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
-  /** The column that a single-column foreign key references, or null without such a foreign key. */
+  /** The column that a foreign key of only this column references; null for none. */
   readonly references: ColumnReference | null;
   /**
-   * The declared type of a column that the service did not create, e.g. `NVARCHAR(160)` or `inet`.
-   * It is null for tables of the service, whose types follow from the kind.
+   * The declared type in an existing table, e.g. `NVARCHAR(160)` or `inet`. Null for a table of the
+   * service, where the kind determines the type.
    */
   readonly existingType: string | null;
-  /** The database type of an existing column, if no column kind represents that type. */
+  /** The type in an existing table, if no kind corresponds to it. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the collation of an existing column may treat different strings as equal. Examples are
-   * a nondeterministic collation of Postgres and a custom collation of SQLite. Filters and keys
-   * distinguish such strings nevertheless.
+   * True if the column's collation can treat different strings as equal, as a nondeterministic
+   * collation of Postgres or a custom one of SQLite can. Filters and keys still distinguish them.
    */
   readonly looseCollation: boolean;
   /**
-   * True if the foreign key of an existing column references a missing or undescribed table. SQLite
-   * refuses writes that set such a column.
+   * True if the foreign key of an existing column references a table that is missing or not
+   * described. SQLite refuses writes that set such a column.
    */
   readonly unknownTarget: boolean;
   /**
-   * For an integer column, true if its type allows numbers beyond 2^53, such as `bigint` of an
-   * existing table. Clients with doubles then receive strings. For an `any` column, true if it is a
-   * key or references a key. Clients then receive the string that a path contains.
+   * For an integer column: true if its type allows numbers beyond 2^53, like `bigint` in an
+   * existing table. Clients with doubles then receive strings. For an `any` column: true if it is a
+   * key or references one. Clients then receive the string that a path contains.
    */
   readonly isWide: boolean;
-  /** The format of the column's timestamps in a database without a timestamp type. */
+  /** The format of timestamps in a database without a type for them. */
   readonly timestampFormat: TimestampFormat;
-  /** True if the column may be an expression of a view, whose value can change without a write. */
+  /** True if the column is perhaps an expression of a view, which can change without a write. */
   readonly varies: boolean;
 }
 
-/** The description of a nullable column without constraints, in a table of the service. */
+/** A nullable column without constraints in a table of the service. */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
   ...unrestrictedRules,
   notNull: false,
@@ -157,9 +154,9 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   varies: false,
 });
 
-/** The column that a single-column foreign key references. */
+/** The column that a foreign key of one column references. */
 export interface ColumnReference {
-  /** The schema of the referenced table, or null for the default schema. */
+  /** The schema of the referenced table; null for the default schema. */
   readonly schema: string | null;
   /** The database name of the referenced table. */
   readonly table: string;
@@ -167,11 +164,11 @@ export interface ColumnReference {
   readonly column: string;
 }
 
-/** A foreign key in a table's description, with the database names of one or more columns. */
+/** A foreign key of one or more columns, all by their database names. */
 export interface ForeignKey extends ForeignKeyActions {
   /** The referencing columns. */
   readonly columns: readonly string[];
-  /** The schema of the referenced table, or null for the default schema. */
+  /** The schema of the referenced table; null for the default schema. */
   readonly schema: string | null;
   /** The referenced table. */
   readonly table: string;
@@ -187,76 +184,76 @@ export function refersTo(
 }
 
 /**
- * Returns true if a new row needs a value for the column. Existing SQLite rows may have NULL in a
- * key column, which then is not `notNull`. A new row needs the key nevertheless, because no request
- * could address a row without a key.
+ * Returns true if new rows must set the column. A key column of SQLite that is not `notNull` can be
+ * NULL in existing rows. New rows need it nevertheless, because requests cannot address a row
+ * without a key.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
 
-/** The description of a table, from `table()` or introspection, in one form for all engines. */
+/** A table, from `table()` or introspection, in the same form for all engines. */
 export interface TableInfo {
   /** Name of the table in the database. */
   readonly name: string;
   /** The Postgres schema; null for the default schema. */
   readonly schema: string | null;
   /**
-   * Name of the table in paths and descriptions. It is `schema.table` for a table outside the first
-   * of several introspected schemas, and the database name otherwise.
+   * The name in paths and descriptions: `schema.table` for a table outside of the first of several
+   * introspected schemas, and otherwise the database name.
    */
   readonly label: string;
-  /** The columns in declaration order. */
+  /** The columns in the order of their declaration. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns by name. Unlike an object, a Map has no inherited names such as `constructor`. */
+  /** The columns by name, in a Map because objects inherit names such as `constructor`. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
-  /** The columns of the primary key, in key order. Empty for a table without a key. */
+  /** The columns of the primary key, in key order; empty without a key. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** True if no two rows share a key. No database enforces the declared key of a view. */
+  /** True if all rows have different keys. No database ensures a view's declared key. */
   readonly distinct: boolean;
-  /** True for a view, and for a table without a key. Requests cannot write rows of such a table. */
+  /** True for views and for tables without a key, whose rows requests cannot write. */
   readonly readOnly: boolean;
-  /** The foreign keys, of one or more columns each. */
+  /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes of the table, except the indexes of the key and of `uniques`. */
+  /** The indexes, except those of the primary key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
-  /** Sets of columns that must be unique together, by database name, except for the primary key. */
+  /** The sets of columns (database names) that must be unique together, without the primary key. */
   readonly uniques: readonly (readonly string[])[];
-  /** The check constraints of the table, in addition to the rules of single columns. */
+  /** The CHECK constraints, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];
-  /** The former name of the table in the database, for migrations, or null if there is none. */
+  /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
-  /** True if the service creates the table. Such a table has the collations of the service. */
+  /** True if the service creates the table, with its own collations. */
   readonly own: boolean;
-  /** True if `table()` or Drizzle declares the table, and false if it was introspected. */
+  /** True if `table()` or Drizzle has declared the table; false after introspection. */
   readonly declared: boolean;
-  /** The engine for which the table is declared, or null if it works on every engine. */
+  /** The only engine for which the table is declared; null if it is for all. */
   readonly engine: string | null;
   /**
-   * Reads the labels of the columns' enum types from the database again, and resolves to true if
-   * any label changed. Null if no column has an enum type.
+   * Reads the labels of enum types again. Resolves to true if any has changed. Null if no column
+   * has such a type.
    */
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
-/** An in-process row of a table, by column name: the values of responses and of hidden columns. */
+/** A row in JavaScript: the values of its columns by name, including hidden columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface TableInfoOptions
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
     Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
-  /** Name of the table in paths. Default: the name in the database. */
+  /** The name in paths. Default: the database name. */
   readonly label?: string;
-  /** The columns of the primary key in key order. Default: the order of the columns. */
+  /** The columns of the primary key, in key order. Default: in the order of all columns. */
   readonly primaryKey?: readonly ColumnInfo[];
-  /** True if a program declares the table. Default: the value of `own`. */
+  /** True if a program has declared the table. Default: the value of `own`. */
   readonly declared?: boolean;
-  /** The engine for which the table is declared. Default: every engine. */
+  /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
   /** True if the table is a view. Default: false. */
   readonly readOnly?: boolean;
-  /** True if no two rows share a key. Default: true. */
+  /** True if all rows have different keys. Default: true. */
   readonly distinct?: boolean;
 }
 
@@ -272,7 +269,7 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     primaryKey: Object.freeze(primaryKey),
     distinct: distinct && primaryKey.length > 0,
     readOnly: readOnly || primaryKey.length === 0,
-    // The getter is lazy, because the referenced table may be declared later.
+    // Computed at the first access, because the referenced table can be declared later.
     get foreignKeys() {
       return declared.foreignKeys;
     },

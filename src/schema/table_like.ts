@@ -10,59 +10,57 @@ import {
 import { describeDrizzleTable } from "./drizzle/drizzle_table.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
-/** The property under which a table and its columns store the table's description. */
+/** The property of a table, and of each column, that contains the table's description. */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** The property under which a column stores its description. */
+/** The property of a column that contains its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The name of a table that TypeScript does not know, such as an introspected table. The compiler
- * accepts its columns for each table. The service checks the columns at startup.
+ * The table name of a table that TypeScript does not know, such as an introspected one. The
+ * compiler accepts its columns for every table, and the service checks them when it starts.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True if TypeScript does not know a name: its type is `any`, or any string. */
+/** True for a name that TypeScript does not know: its type is `any`, or all strings. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
- * A column whose values have type `T`. Another library's column also matches if its `_` has this
- * type. `Of` is the name of the table, so the compiler rejects a column of a different table.
+ * A column with values of type `T`. A column of another library matches, too, if its `_` has this
+ * type. `Of` is the table's name, so that the compiler rejects columns of other tables.
  */
 export interface ColumnLike<T, Of = AnyTable> {
-  /** Phantom member for type inference. It does not exist at runtime. */
+  /** Exists only for the compiler, which infers types from it. */
   readonly _: { readonly data: T; readonly tableName?: Of };
 }
 
 /**
- * A table whose rows have type `Select` and whose new rows have type `Insert`. `Name` is the
- * table's name, if the compiler knows it.
+ * A table with rows of type `Select` and new rows of type `Insert`. `Name` is its name, if the
+ * compiler knows it.
  */
 export interface TableLike<Select, Insert, Name = AnyTable> {
-  /** The type of a row. The member does not exist at runtime. */
+  /** The type of a row. Exists only for the compiler. */
   readonly $inferSelect: Select;
-  /** The type of a new row. The member does not exist at runtime. */
+  /** The type of a new row. Exists only for the compiler. */
   readonly $inferInsert: Insert;
-  /** The name of the table. The member does not exist at runtime. */
+  /** The name of the table. Exists only for the compiler. */
   readonly $inferName?: Name;
-  /** The name of a Drizzle table. The member does not exist at runtime. */
+  /** The name of a Drizzle table. Exists only for the compiler. */
   readonly _?: { readonly name?: Name };
 }
 
-/**
- * The type of a value in requests and responses. Drizzle's dates, bigints and bytes are strings.
- */
+/** The type of a value in JSON: dates, bigints and bytes of Drizzle become strings. */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
   : T extends readonly (infer Item)[] ? unknown extends Item ? T
     : [Item] extends [Date | bigint | Uint8Array | null] ? ServedValue<Item>[]
     : T
   : T;
 
-/** The type of a row or new row in requests and responses, with {@link ServedValue} members. */
+/** The type of a row in JSON, whose members have the type {@link ServedValue}. */
 export type ServedRow<Row> =
-  // With an intersection, editors show the members of the type instead of its name.
+  // Because of the intersection, editors show the members and not the type's name.
   & { [Key in keyof Row]: ServedValue<Row[Key]> }
   & unknown;
 
@@ -79,14 +77,14 @@ export function tableInfoOf(
   );
 }
 
-/** Returns true if a value is a table that `table()` or Drizzle declares, not a description. */
+/** Returns true for a table that `table()` or Drizzle has declared, and false for a description. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
- * Returns true if a value is a table's description instead of a declared table. A declared table
- * may have a column called `byName`, but that column is never a Map.
+ * Returns true for a description, and false for a declared table. A declared table can have a
+ * column `byName`, but no column is a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
@@ -96,7 +94,7 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }
 
-/** Returns a column's description, which {@link tableInfoOf} also contains. */
+/** Returns the description of a column, the same object as in {@link tableInfoOf}. */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (isObject(column)) {
     if (hasColumnInfo(column)) return column[columnInfoKey];
@@ -108,7 +106,7 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   );
 }
 
-/** Describes a Drizzle table. Stores the description in the table for later calls. */
+/** Describes a Drizzle table. The description is stored in the table for later calls. */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];
   const info = describeDrizzleTable(table);
@@ -120,7 +118,7 @@ function describe(table: DrizzleTable): TableInfo {
   return info;
 }
 
-/** Returns a column's description. In the third argument of a Drizzle table, columns are copies. */
+/** Returns the description of a column, also of the copies in a Drizzle table's third argument. */
 function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
   const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);

@@ -3,13 +3,13 @@ import type { CheckInfo, ForeignKeyActions, IndexInfo, SqlCondition } from "./ta
 import type { ForeignKey, TableInfo } from "./table_info.ts";
 import { columnInfoOf, type ColumnLike, tableInfoOf } from "./table_like.ts";
 
-/** A part of the declaration of a table that concerns several columns or whole rows. */
+/** A part of a table's declaration besides its columns, such as an index. */
 export type TablePart =
   | {
     readonly kind: "index" | "unique";
-    /** The columns of an index or unique set, in order. At least one. */
+    /** The columns of an index or of a unique set, at least one, in order. */
     readonly columns: readonly ColumnLike<unknown>[];
-    /** The name in the database, or null to derive a name from the columns. */
+    /** The name in the database; null to derive it from the columns. */
     readonly name: string | null;
     readonly rows: SqlCondition | null;
   }
@@ -20,33 +20,33 @@ export type TablePart =
 
 /** A foreign key in the declaration of a table. */
 export interface ForeignKeyPart {
-  /** Distinguishes foreign keys from the other parts of a declaration. */
+  /** Distinguishes a foreign key from other parts. */
   readonly kind: "foreignKey";
   /** The referencing columns. */
   readonly columns: readonly ColumnLike<unknown>[];
-  /** Returns the referenced columns in the order of `columns`, after all tables are declared. */
+  /** Returns the referenced columns, in the order of `columns`, when all tables are declared. */
   readonly references: () => readonly ColumnLike<unknown>[];
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;
 }
 
-/** The indexes, constraints and foreign keys that a table's third argument declares. */
+/** The constraints that a table's third argument declares. */
 export interface DeclaredConstraints
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
-  /** Functions that return the foreign keys, because a referenced table may be declared later. */
+  /** Return the foreign keys, when all tables are declared. */
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
-/** The parts of a table whose declaration has no third argument. */
+/** For a table without a third argument. */
 export const noConstraints: DeclaredConstraints = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };
 
 /**
- * Describes the parts of a declared table, and adds missing indexes for foreign keys. A foreign key
- * needs an index unless a key, a unique set or an index begins with its columns. Without an index,
- * each delete of a referenced row would read the whole table. `referencing` are the columns with
- * single-column foreign keys. Throws an Error for a column of another table.
+ * Describes the constraints of a table, and adds missing indexes for foreign keys. A foreign key
+ * needs an index unless a key, a unique set or an index begins with its columns: each delete of a
+ * referenced row would otherwise read the whole table. `referencing` are the columns that are
+ * foreign keys by themselves. Throws an Error for a column of another table.
  */
 export function describeConstraints(
   table: TableInfo,
@@ -112,7 +112,7 @@ function describeKey(
   };
 }
 
-/** Returns the missing indexes of foreign keys. One index may serve several foreign keys. */
+/** Returns the missing indexes for foreign keys. One index can be enough for several. */
 function indexesOfKeys(
   keys: readonly (readonly string[])[],
   { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,

@@ -1,7 +1,7 @@
 /**
  * The code of WebAssembly instructions as bytes and nested lists (WebAssembly 2.0, chapter 5). Each
- * instruction is a function from operands to code, so that its use reads like an expression. {@link
- * flatten} converts the code to bytes.
+ * instruction is a function from operands to code, so that its use reads like an expression.
+ * {@link flatten} converts the code to bytes.
  */
 export type WasmCode = readonly (number | WasmCode)[];
 

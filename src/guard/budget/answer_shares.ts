@@ -5,17 +5,17 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import { tokenBucketPolicy } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
-/** Bytes that a client has used in this process and that other processes do not count yet. */
+/** Bytes that a client has used in this process, of which other processes do not know yet. */
 interface Unreconciled {
   bytes: number;
-  /** True if too few bytes were left for the client when this process last reported its usage. */
+  /** True if the client had too few bytes left at this process's last report. */
   isUsedUp: boolean;
 }
 
 /**
- * Creates the limits on the bytes of stored responses, one limit for each client. Each client has a
- * bucket of bytes, which refills as its stored responses expire, after `ttlMs`. A process reports
- * to the bucket in the store only after each mebibyte, so most requests do not wait.
+ * Creates limits on the bytes of stored responses, one for each client. Each client has a bucket of
+ * bytes, which refills within `ttlMs`, because its stored responses expire. A process reports to
+ * the bucket in the store only after each mebibyte, so that most requests do not wait.
  */
 export function createAnswerStorageShares(
   ttlMs: number,
@@ -39,7 +39,7 @@ export function createAnswerStorageShares(
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),
     );
-    // The bytes are reset before the call, so a concurrent request does not report them again.
+    // Reset before the call, so that no concurrent request reports these bytes again.
     const { bytes } = unreconciled;
     unreconciled.bytes = 0;
     const { isGranted } = await limiter.take(share, bytes);
@@ -61,11 +61,11 @@ export function createAnswerStorageShares(
   };
 }
 
-/** Space for the stored responses of one client, in bytes, over all processes. */
+/** Maximum size of one client's stored responses in all processes, in bytes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** A process reports a client's usage to the other processes when it reaches this many bytes. */
+/** After so many bytes of a client, a process reports them to the store. */
 const reconciledBytes = 1024 ** 2;
 
-/** Maximum bytes that a client may use in a process before the process reports them. */
+/** Maximum bytes of a client that a process accepts before they are reported. */
 const maxUnreconciledBytes = 4 * 1024 ** 2;

@@ -5,18 +5,18 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** An object that holds leased tokens. In the store, leased tokens count as spent. */
+/** An object with tokens that this process has taken from the store in advance (leased). */
 export interface LeaseHolder {
-  /** Puts idle tokens back in the store. Returns false if the holder has no tokens. */
+  /** Returns leased tokens that are not being used. Returns false if there are none left. */
   returnIdle(): boolean;
-  /** Returns all held tokens to the store. */
+  /** Returns all leased tokens to the store. */
   returnAll(): Promise<void>;
 }
 
 /**
- * Stores the token buckets of rate limits in the key-value store. Each call of the store has a
- * timeout. For a second after a failure, callers skip the store. Unused leased tokens return to the
- * bucket within two seconds.
+ * Stores the token buckets of limits in the key-value store. Each call of the store has a timeout.
+ * For a second after a failure, callers do without the store. Unused leased tokens are returned
+ * within two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
@@ -31,7 +31,7 @@ export class BucketStore {
     this.#runtime = runtime;
   }
 
-  /** True during the first second after a failure of the store. */
+  /** True for a second after a failure of the store. */
   get isDown(): boolean {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
@@ -39,7 +39,7 @@ export class BucketStore {
   /** Changes one record. If the store fails, reports the failure and rejects. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // A store that the deployer supplies may have no timeout, so each call has a deadline.
+    // A store from the deployer may have no timeout, so each call has a deadline.
     const limit = deadline(
       timeoutMs,
       clock,
@@ -54,7 +54,7 @@ export class BucketStore {
     }
   }
 
-  /** Regularly asks a holder to return its unused tokens, until the holder has no tokens. */
+  /** Makes a holder return unused tokens regularly, until it has no more. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();
@@ -81,8 +81,8 @@ export class BucketStore {
   }
 }
 
-/** Maximum wait of a request for the store, in milliseconds. Then the process decides alone. */
+/** How long a request waits for the store before this process decides alone, in milliseconds. */
 const timeoutMs = 3_000;
 
-/** The pause after a failure of the store, and before unused tokens return to the store, in ms. */
+/** Milliseconds without calls after a failure, and after which unused tokens are returned. */
 const pauseMs = 1_000;

@@ -2,20 +2,20 @@ import type { User } from "../../auth/user.ts";
 import { type Described, group, mapOf } from "../../options/option.ts";
 import { callback, number } from "../../options/option_kinds.ts";
 
-/** The options of the budget of each caller for the whole service. */
+/** The options for the budget that each caller has for all resources together. */
 export interface BudgetOptions {
   /**
-   * Budgets by class. A caller without a user has class `anonymous`, and a caller with a user
-   * `authenticated`. A class that is not listed has no limit.
+   * The budgets by class. A caller without a user has the class `anonymous`, and one with a user
+   * `authenticated`. A class that is missing here has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns the class of a caller. An error or a missing class means `anonymous`. */
+  /** Returns the class of a caller. After an error or without a result, it is `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 
 /** The token bucket that each caller of a class has. */
 export interface BudgetClassOptions {
-  /** Number of tokens in a full bucket, which is also the initial number. */
+  /** The number of tokens in a full bucket, with which every caller starts. */
   readonly capacity: number;
   /** Number of tokens that are added to a bucket per minute; 0 for none. */
   readonly refillPerMinute: number;
@@ -24,18 +24,18 @@ export interface BudgetClassOptions {
 /** A function that returns the budget class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
-/** The budget class of callers without a user, and of callers that `classify` does not classify. */
+/** The class of callers without a user, and of callers that `classify` cannot classify. */
 export const anonymousClass = "anonymous";
 
 export const authenticatedClass = "authenticated";
 
-/** The budget class of requests from MCP tools, if it is configured. */
+/** The class of requests that MCP tools send, if it is configured. */
 export const mcpClass = "mcp";
 
-/** Maximum capacity. A number in a header has up to 12 digits before the point and 3 after it. */
+/** Maximum capacity: a number in a header has at most 12 digits before the point, 3 after it. */
 const maxTokens = 1e12;
 
-/** The minimum of capacities and costs, in tokens. Rounding could make a lower cost free. */
+/** Minimum of capacities and costs, in tokens: rounding could make a smaller cost free. */
 export const minTokenAmount = 0.001;
 
 const classOptions = group(
@@ -52,7 +52,7 @@ export const budgetOptionDescriptions = group(
   } satisfies Described<BudgetOptions>,
 );
 
-/** Validates the budget classes at start. Throws a plain Error that names the invalid option. */
+/** Validates the budget classes. Throws a plain Error that names the invalid option. */
 export function checkBudgetOptions({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
   const known = [anonymousClass, authenticatedClass, mcpClass];

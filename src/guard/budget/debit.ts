@@ -1,24 +1,24 @@
 import type { OperationProtection } from "../operation_protection.ts";
 
-/** Items in a request's body that belong to another resource, with that resource's protection. */
+/** Items in the body of a request that are rows of another resource, with its protection. */
 export interface EmbeddedItems {
   readonly protection: OperationProtection;
   readonly count: number;
 }
 
-/** Charges a request for its items, as soon as their number is known. */
+/** Charges a request for its items when their number is known. */
 export interface Debit {
   /**
-   * Charges for items that are not yet paid, and checks the gates of embedded items. Throws a 428
-   * or 429, so call it before anything is written. May wait for the store, a hook or a CAPTCHA
-   * provider, so never call it inside a transaction.
+   * Charges for items that are not paid yet, and checks the requirements of rows of other
+   * resources. Throws a 428 or 429, so call it before anything is written. Can wait for the store,
+   * a hook or a CAPTCHA provider, so never call it in a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Refunds the tokens for items in excess of this number. */
+  /** Returns the tokens for items above this number. */
   refundExcess(items: number): void;
 }
 
-/** Charges nothing. Used for operations that are free. */
+/** Charges nothing, for free operations. */
 export const noDebit: Debit = {
   charge() {},
   refundExcess() {},

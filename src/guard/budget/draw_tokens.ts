@@ -1,46 +1,46 @@
 import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
-/** The number of tokens that a request needs. `toFloor` accepts fewer if fewer remain. */
+/** How many tokens a request needs. With `toFloor`, it accepts fewer if fewer are left. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * Number of tokens that the request already holds. If the bucket cannot supply the rest, the draw
-   * returns the held tokens. Otherwise several requests could each hold a part of the last tokens,
-   * and none would get enough.
+   * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
+   * returns them. Otherwise several requests could each have a part of the last tokens, and none
+   * enough.
    */
   readonly taken: number;
 }
 
 export interface BucketRecord extends Bucket {
-  /** Number of changes to the record. It also shows changes that left the token count the same. */
+  /** Number of changes of the record. It differs even if the number of tokens is the same again. */
   readonly changes: number;
 }
 
-/** A demand for tokens, and the state of the bucket as far as the process has seen it. */
+/** A demand for tokens, and the last state of the bucket that this process has seen. */
 export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
-  /** Number of tokens that the process has leased. The draw first returns them to the bucket. */
+  /** Number of leased tokens of this process, which the draw first returns to the bucket. */
   readonly held: number;
-  /** Number of leased tokens that the process keeps. `total` includes these tokens. */
+  /** Number of leased tokens that this process keeps. They are included in `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Tokens of one request, which determine the size of the next lease. 0 leases no tokens. */
+  /** The tokens that a request takes, by which the next lease is sized; 0 for no lease. */
   readonly shareFor: number;
 }
 
 export interface DrawResult {
   readonly isGranted: boolean;
-  /** Number of tokens that were drawn. Negative if tokens were returned. */
+  /** Number of tokens drawn; negative if tokens were returned. */
   readonly amount: number;
   readonly share: number;
-  /** The tokens that remain in the store after the draw. */
+  /** The bucket in the store after the draw. */
   readonly bucket: Bucket;
   readonly record: BucketRecord | null;
 }
 
-/** Draws tokens from a bucket. Returns the new record and the result, without side effects. */
+/** Computes a draw of tokens from a bucket: the new record and the result. */
 export function drawTokens(
   value: unknown,
   request: DrawRequest,
@@ -56,7 +56,7 @@ export function drawTokens(
   const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
   const bucket = { tokens: rest - share, at };
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // The record stores the corrected time. Otherwise every later draw would correct the time again.
+  // Stores the corrected time; otherwise every later draw would correct it again.
   const isClockCorrected = stored !== null && at < stored.at;
   const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
@@ -67,15 +67,15 @@ export function drawTokens(
   };
 }
 
-/** Returns the available tokens: those in the store, and those that the process has leased. */
+/** Returns all available tokens: those in the store, and those that this process has leased. */
 function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has written, this process knows more exactly when tokens were spent. A
-  // missing record has expired, because the bucket was full.
+  // If only this process has written, it knows better when tokens were spent. A missing record has
+  // expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
@@ -95,15 +95,15 @@ function isRecord(value: unknown): value is BucketRecord {
 }
 
 /**
- * Returns the number of tokens to lease: a sixteenth of the remaining tokens, so four processes
- * lease a quarter. Returns 0 near the limit, when every token counts.
+ * Returns how many tokens to lease: a sixteenth of what is left, so that four processes lease a
+ * quarter. Returns 0 near the limit, when every token counts.
  */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;
 }
 
-/** Returns the milliseconds to keep a record: until its bucket is full and needs no record. */
+/** Returns for how many ms a record is kept: until the bucket is full and needs no record. */
 function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
   const waitMs = limit.waitMs(bucket, limit.capacity, now);
   return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));

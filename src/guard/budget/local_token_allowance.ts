@@ -14,9 +14,9 @@ import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
-  /** Number of tokens that were taken. Negative if tokens were returned. */
+  /** Number of tokens taken; negative if tokens were returned. */
   readonly amount: number;
-  /** The remaining tokens, as far as this process can see. */
+  /** The tokens that are left, as far as this process knows. */
   readonly left: Bucket;
 }
 
@@ -26,21 +26,21 @@ export interface TokenAllowanceOptions {
   readonly clock: Clock;
 }
 
-/** The tokens of one caller in one process: leased tokens, and an estimate of the rest. */
+/** The tokens of one caller as one process sees them: leased ones, and an estimate of the rest. */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
-  /** The remaining tokens if no other process takes any. The true number may be lower. */
+  /** The tokens that are left if no other process takes any, which is the maximum. */
   #total: Bucket;
-  /** Number of unspent tokens that this process has leased. They are part of `#total`. */
+  /** Number of leased tokens that are not spent yet. `#total` includes them. */
   #held = 0;
-  /** Number of tokens in the lease when it began. */
+  /** Number of tokens in the lease at its start. */
   #share = 0;
-  /** End of the lease. This field and the next two contain times of the monotonic clock. */
+  /** End of the lease, a monotonic time like the next two. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
-  /** The stored record when this process last wrote or read it. */
+  /** The bucket's record as this process last read or wrote it. */
   #record: BucketRecord | null = null;
   #isLeasing = false;
   #isUsed = false;
@@ -59,24 +59,24 @@ export class LocalTokenAllowance implements LeaseHolder {
       this.#held -= amount;
       this.#isUsed = true;
       const spent = this.#spend(amount);
-      // The next tokens are leased early, so that no request has to wait for them.
+      // Leases the next tokens early, so that no request waits for them.
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // A request that returns tokens must call the store, because other processes may need them.
+    // A request that has tokens calls the store to return them, because others may need them.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
       return this.#result(false, 0);
     }
     return this.#takeFromStore(demand);
   }
 
-  /** Returns the remaining tokens, as far as this process can see. */
+  /** Returns the tokens that are left, as far as this process knows. */
   left(): Bucket {
     this.#refill();
     return this.#total;
   }
 
-  /** Returns true if too few tokens remain, counting the refill. Does not call the store. */
+  /** Returns true if too few tokens are left, as far as this process knows, without the store. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -112,7 +112,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // Leased tokens are valid only within the window in which they were leased.
+    // Leased tokens are valid only in the time window for which they were leased.
     if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
     this.#total = total;
   }
@@ -131,7 +131,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   async #takeFromStore(demand: TokenDemand): Promise<TakeResult> {
     if (this.#context.store.isDown) return this.#takeWithoutStore(demand);
     const now = this.#now();
-    // Only repeated requests lease more tokens than the current request needs.
+    // More tokens than needed are leased only for a caller with repeated requests.
     const isRegular = now - this.#storeCalledAt < memoryMs;
     this.#storeCalledAt = now;
     const shareFor = isRegular && !this.#isLeasing ? demand.amount : 0;
@@ -139,7 +139,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // During the wait for the store, another request of this process may have leased tokens.
+      // While this request waited for the store, another one may have leased tokens.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
@@ -148,13 +148,13 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The error has been reported. Leased tokens are lost if the store may have received them.
+      // The error was reported. If the store may have taken back the leased tokens, they are lost.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
   }
 
-  /** Leases the next share for requests of this amount, before the current share is used up. */
+  /** Leases the next tokens for such requests, before the current ones are used up. */
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
@@ -162,7 +162,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // The store has reported the error. The next request calls the store again.
+      // The error was reported. The next request calls the store again.
       this.#held = 0;
     }
   }
@@ -186,8 +186,8 @@ export class LocalTokenAllowance implements LeaseHolder {
 
   /**
    * Applies the result of a draw. Leased tokens count against the capacity until the bucket would
-   * be full again. For one second, leased tokens may exceed the capacity by the refill of one
-   * second. Therefore callers far from a limit rarely call the store.
+   * be full again. For a second, they can exceed the capacity by the refill of a second. Therefore
+   * the requests of a caller far from the limit rarely wait for the store.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -203,7 +203,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     store.watch(this);
   }
 
-  /** Takes tokens while the store fails. Then each process limits its callers separately. */
+  /** Takes tokens while the store fails: each process then limits its callers on its own. */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;
@@ -223,5 +223,5 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 }
 
-/** How long a result of the store is used and leased tokens are held, in milliseconds. */
+/** How long a result of the store is used, and leased tokens are kept, in milliseconds. */
 const memoryMs = 1_000;

@@ -1,13 +1,13 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A rate limit and the remaining tokens of a caller, for the rate-limit headers. */
+/** A limit and the caller's remaining tokens, for the headers. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;
 }
 
-/** Adds rate-limit headers (draft-ietf-httpapi-ratelimit-headers) for the applicable limits. */
+/** Adds the headers of draft-ietf-httpapi-ratelimit-headers for the limits that apply. */
 export function withRateHeaders(
   headers: Readonly<Record<string, string>>,
   rate: RateLimitState | null,
@@ -17,7 +17,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // One limit is handled without a list, because this code runs for every reply.
+    // Most replies have one limit, for which no list is created.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {
@@ -32,7 +32,7 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/** Returns the 429 for a limit that lacks `amount` tokens, with Retry-After if waiting helps. */
+/** Returns the 429 for a limit with less than `amount` tokens; Retry-After if waiting helps. */
 export function rateLimitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,
@@ -45,7 +45,7 @@ export function rateLimitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** Returns the whole seconds until `amount` tokens are available, or null if waiting is useless. */
+/** Returns the whole seconds until there are `amount` tokens; null if there never are. */
 export function secondsUntilTokens(
   amount: number,
   { limit, left }: RateLimitState,

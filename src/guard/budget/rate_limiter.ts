@@ -6,9 +6,9 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
 /**
- * Limits all callers in all processes by one rate limit or budget. The limit is exact when few
- * tokens remain. When many remain, a process leases a small share and takes tokens from the share,
- * without calling the store.
+ * Applies one rate limit or budget to all callers in all processes. It is exact when few tokens are
+ * left. When many are left, a process leases some in advance, and takes tokens from these without
+ * calling the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
@@ -18,7 +18,7 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, LocalTokenAllowance> = boundedMap(50_000);
 
-  /** `id` is the name of the limit in the store. All processes must use the same name. */
+  /** `id` is the limit's name in the store, which must be the same in all processes. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
     this.id = id;
@@ -26,27 +26,27 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes all requested tokens or none. Returns a promise only if it calls the store. */
+  /** Takes all these tokens or none. Returns a promise only if it must call the store. */
   take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes tokens in addition to `taken` tokens. If too few remain, puts all tokens back. */
+  /** Takes more tokens for a request with `taken` tokens. If too few are left, returns all. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if this amount would be refused. Does not call the store. */
+  /** Returns true if so many tokens are certainly not left. Does not call the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes the requested tokens, or all remaining tokens if there are fewer. */
+  /** Takes these tokens, or all that are left if there are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
-  /** Yields each caller that has spent tokens in this process, with the remaining tokens. */
+  /** Yields the callers that have spent tokens in this process, with the tokens that are left. */
   *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
     for (const [caller, lease] of this.#leases.entries()) {
       const { tokens } = lease.left();
@@ -54,7 +54,7 @@ export class RateLimiter {
     }
   }
 
-  /** Returns unused tokens to the caller's bucket, up to its capacity. */
+  /** Returns unused tokens to the caller's bucket, at most up to its capacity. */
   refund(caller: string, amount: number): TakeResult {
     return this.#leaseOf(caller).refund(amount);
   }
@@ -76,7 +76,7 @@ export class RateLimiter {
   }
 }
 
-/** Hashes a caller's name for a key in the store. JSON keeps lone surrogates, unlike UTF-8. */
+/** Hashes a caller for a key in the store. JSON keeps lone surrogates, and UTF-8 does not. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

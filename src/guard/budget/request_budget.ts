@@ -3,19 +3,19 @@ import type { RateLimiter } from "./rate_limiter.ts";
 import { roundingTolerance } from "./token_bucket.ts";
 import type { TakeResult } from "./local_token_allowance.ts";
 
-/** The budget of one request: the tokens that it has taken, and the paid part of its cost. */
+/** The tokens that one request has taken from the budget, and the part of its cost that is paid. */
 export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #caller: string;
   readonly #itemCost: number;
   #lastTake: TakeResult | null = null;
-  /** Number of tokens that the request has taken and not returned. */
+  /** Number of tokens that the request has taken and not given back. */
   #taken = 0;
-  /** Cost of the items that belong to other resources. */
+  /** Cost of items of other resources in the body. */
   #embeddedCost = 0;
-  /** Cost of all items. It may exceed the capacity of the bucket. */
+  /** Cost of all items, which can exceed the capacity of the bucket. */
   #cost = 0;
-  /** Part of the cost that tokens or a solved challenge have paid. */
+  /** The part of the cost that is paid, by tokens or by a solved challenge. */
   #paid = 0;
 
   constructor(limiter: RateLimiter, caller: string, itemCost: number) {
@@ -24,7 +24,7 @@ export class RequestBudget {
     this.#itemCost = itemCost;
   }
 
-  /** The limiter's last result, for the headers. Null before the first result. */
+  /** The last result of the limiter, for headers; null before the first. */
   get lastTake(): TakeResult | null {
     return this.#lastTake;
   }
@@ -33,38 +33,38 @@ export class RequestBudget {
     return this.#limiter.limit.capacity;
   }
 
-  /** Number of tokens that are still to be taken. It never exceeds the capacity of the bucket. */
+  /** Number of tokens still to take, never more than the bucket can contain. */
   get due(): number {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
 
   /**
-   * Number of tokens that the bucket lacks for the whole cost. A batch counts in full, even if it
-   * exceeds the capacity of the bucket. Otherwise the largest batches would be the cheapest.
+   * Number of tokens that the bucket lacks for the whole cost. A batch counts in full even if it
+   * exceeds the bucket's capacity: the largest batches would otherwise need the least work.
    */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if this number of items is paid. A full bucket pays for any number. */
+  /** Returns true if so many items are paid. A full bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
   }
 
-  /** Sets the cost of items of other resources, which is part of the request's cost. */
+  /** Sets the cost of items of other resources. */
   setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;
   }
 
-  /** Takes the missing tokens for this number of items. Returns false if there are too few. */
+  /** Takes the missing tokens for so many items. Returns false if there are too few. */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
     const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
     return chain(taking, (taken) => this.#record(taken));
   }
 
-  /** Takes the remaining tokens up to the cost. A solved challenge pays for the rest. */
+  /** Takes the tokens that are left, up to the cost. A solved challenge pays for the rest. */
   takeRest(): MaybePromise<boolean> {
     return chain(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
   }
@@ -80,7 +80,7 @@ export class RequestBudget {
     this.#refund(this.#taken - cost);
   }
 
-  /** Returns all tokens. The part that a challenge has paid is not refunded. */
+  /** Returns all tokens. What a challenge has paid is not returned. */
   refundAll(): void {
     this.#refund(this.#taken);
   }
@@ -91,7 +91,7 @@ export class RequestBudget {
     this.#taken -= amount;
   }
 
-  /** Returns the cost of this number of items. An empty batch costs as much as one item. */
+  /** Returns the cost of so many items. An empty batch costs as much as one item. */
   #costOf(items: number): number {
     return Math.max(1, items) * this.#itemCost + this.#embeddedCost;
   }

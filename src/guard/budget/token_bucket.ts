@@ -1,25 +1,25 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
 import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** A token bucket: how many tokens one caller has at a time. */
+/** A caller's tokens at some time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Time of the token count in ms since 1970. For a fixed window, the start of the window. */
+  /** Time of the count in ms since 1970, or the start of the time window. */
   readonly at: number;
 }
 
-/** The capacity of each caller's token bucket, and how it refills. The functions are pure. */
+/** The capacity of token buckets, and how they refill. The functions have no side effects. */
 export interface BucketPolicy {
   /** Name of the policy in the rate-limit headers. */
   readonly name: string;
   readonly capacity: number;
   /** Value of the `RateLimit-Policy` header: `"budget";q=100;w=60`. */
   readonly header: string;
-  /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
+  /** Returns the bucket at a later time. Never above the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns the milliseconds until the bucket contains this amount. Call `refill` first. */
+  /** Returns the milliseconds until the bucket has so many tokens. Call `refill` before. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Returns true if both buckets are in one window, or if the policy has no windows. */
+  /** Returns true if both buckets are in the same time window, or if there are no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
@@ -28,7 +28,7 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
 
-/** The tolerance for rounding errors, in tokens, so that a token is available after the wait. */
+/** Tolerance for rounding errors in tokens, so that a token is there after the computed wait. */
 export const roundingTolerance = 1e-6;
 
 /** Returns the policy of a bucket that refills continuously. */
@@ -53,7 +53,7 @@ export function tokenBucketPolicy(
   };
 }
 
-/** Returns the policy of a bucket that refills after each window, which begins with a request. */
+/** Returns the policy of a bucket that is full again after a window. A request starts a window. */
 export function fixedWindowPolicy(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,
@@ -71,16 +71,16 @@ export function fixedWindowPolicy(
   };
 }
 
-/** Returns the `RateLimit-Policy` value. `w` is the time to refill an empty bucket, in seconds. */
+/** Returns the `RateLimit-Policy` header. `w` is the seconds in which an empty bucket refills. */
 function policyOf(name: string, capacity: number, spanMs: number): string {
   const window = spanMs === Infinity ? "" : `;w=${Math.max(1, Math.ceil(spanMs / 1_000))}`;
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
 /**
- * Returns a bucket's time after a clock jump. A small jump is ignored, because clocks of processes
- * differ, and alternating processes would otherwise refill the bucket. After a large jump back, the
- * new time counts. Otherwise the bucket would not refill until the clock reached the old time.
+ * Returns the time of a bucket after the clock has jumped. A small jump is ignored: the clocks of
+ * processes differ, and processes in turn would otherwise refill the bucket. After a large jump
+ * back, the new time counts: otherwise nothing would refill until the clock reaches the old time.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

@@ -9,19 +9,19 @@ import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 import { createTokenClaims } from "./claimed_tokens.ts";
 
-/** Creates CAPTCHA challenges, and accepts each solved token once. */
+/** Issues CAPTCHA challenges, and accepts each solved token once. */
 export interface CaptchaChallenges {
   /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
    * Verifies a token and marks it as used. Returns null if it is valid and unused, and otherwise
-   * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict. Rejects with
-   * a `StoreError` if the store cannot determine whether the token was used.
+   * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
+   * `StoreError` if the store does not say if the token was used before.
    */
   verifyToken(headers: Headers, conditions: CaptchaRequirements): Promise<string | null>;
   /**
-   * Resolves if the request contains a valid unused token, which is then used. Otherwise throws
-   * `captcha-required` with a new challenge, or `captcha-unavailable`.
+   * Resolves if the request has a valid unused token, which then counts as used. Otherwise rejects
+   * with `captcha-required` and a new challenge, or with `captcha-unavailable`.
    */
   require(request: Request, conditions: CaptchaRequirements): Promise<void>;
 }
@@ -35,13 +35,13 @@ export interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {
   readonly runtime: Runtime;
 }
 
-/** Timeout of a call of the verifier, in milliseconds. */
+/** Timeout of a verification, in milliseconds. */
 const maxWaitMs = 5_000;
 
-/** Value of the Retry-After header when the provider does not respond, in seconds. */
+/** The header Retry-After if the provider does not respond, in seconds. */
 const retryAfter = "5";
 
-/** Creates CAPTCHA challenges. Any result of a verifier except an explicit pass is a refusal. */
+/** Creates the CAPTCHA challenges. Any verdict except an explicit pass is a refusal. */
 export function createCaptchaChallenges(parts: CaptchaChallengesOptions): CaptchaChallenges {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
@@ -62,11 +62,11 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
-    // The values of a header that was sent twice are joined by ", ", which this pattern rejects.
+    // Two headers arrive as one with ", " between, which does not match.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // The token is claimed before it is verified. Of parallel requests with one token, only one
-    // calls the verifier, even if the provider would accept the token twice.
+    // Claims the token before its verification: of concurrent requests with the same token, only
+    // one then calls the verifier, even if the provider would accept the token twice.
     const claim = await claimToken(id);
     if (claim === null) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
@@ -88,7 +88,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
-      // All reasons have one response, so an attacker cannot learn which check failed.
+      // The response is the same for all reasons, so that an attacker does not learn which applies.
       throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
         headers: issueChallenge(conditions.action),
       });
@@ -96,7 +96,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
   };
 }
 
-/** Calls the verifier. An error of the verifier refuses the token, so the call never rejects. */
+/** Calls the verifier. Never rejects: an error of the verifier refuses the token. */
 async function callVerifier(
   verifier: CaptchaVerifier,
   conditions: Pick<CaptchaQuestion, "token" | "action" | "remoteIp">,
@@ -118,7 +118,7 @@ async function callVerifier(
   }
 }
 
-/** Normalizes the result of a verifier, which may be JavaScript without type checks. */
+/** Converts the result of a verifier, which may come from unchecked JavaScript. */
 function normalizeAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {

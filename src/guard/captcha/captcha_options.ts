@@ -13,7 +13,7 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** Describes a string that a header can contain, such as a key or the name of an action. */
+/** Defines a string that a header can contain, such as a key or the name of an action. */
 export const headerTextDescription = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
 export const captchaOptionDescriptions = group(
@@ -33,7 +33,7 @@ export interface ResolvedCaptchaOptions {
   readonly tokenHeader: string;
 }
 
-/** Validates the CAPTCHA options and sets defaults. Throws a plain Error that names the option. */
+/** Validates the CAPTCHA options and adds defaults. Throws a plain Error that names the option. */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
@@ -53,7 +53,7 @@ export function resolveCaptchaOptions(
   return { verifier, tokenHeader };
 }
 
-/** Throws if an option needs a CAPTCHA that no verifier, or not this verifier, can check. */
+/** Throws if an option needs a CAPTCHA without a verifier, or an action that it cannot check. */
 export function requireCaptchaVerifier(
   { action }: { readonly action?: string | undefined },
   configured: ResolvedCaptchaOptions | null,
@@ -67,7 +67,7 @@ export function requireCaptchaVerifier(
   throw new Error(`${option}.action names an action, and ${provider} knows none`);
 }
 
-/** Returns true for a verifier whose provider and site key are valid in HTTP headers. */
+/** Returns true for a verifier whose provider and site key can be sent in headers. */
 function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&

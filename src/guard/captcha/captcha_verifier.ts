@@ -1,6 +1,6 @@
 /**
- * The interface of CAPTCHA verifiers, which decide whether a token proves a solved CAPTCHA. Use
- * {@link turnstile}, {@link hcaptcha} or {@link recaptcha}, or write your own.
+ * Decides if a token proves a solved CAPTCHA. Use {@link turnstile}, {@link hcaptcha} or
+ * {@link recaptcha}, or write your own verifier.
  *
  * @example
  * ```ts
@@ -19,19 +19,19 @@ export interface CaptchaVerifier {
   /** Public key that the client needs to show the CAPTCHA, in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
-   * Verifies a token. Called once for each token. An error refuses the token, as does any result
-   * except `true` and `{ kind: "passed" }`.
+   * Verifies a token. Called once for each token. The token is refused after an error, and after
+   * any result except `true` and `{ kind: "passed" }`.
    */
   verify(
     question: CaptchaQuestion,
   ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
-  /** False if the verifier cannot check actions. Naming an action then is a configuration error. */
+  /** False if the verifier cannot check actions: to configure an action is then an error. */
   readonly hasActions?: boolean | undefined;
-  /** True if the keys accept every token. In production the app then refuses to start. */
+  /** True if the keys accept every token: the app then does not start in production. */
   readonly usesTestKeys?: boolean | undefined;
 }
 
-/** The input of a CAPTCHA verifier: a token, and the action that it must have. */
+/** The token to verify, and the action that it must have. */
 export interface CaptchaQuestion {
   /** The client's token: printable ASCII without spaces, at most 8,192 characters. */
   readonly token: string;
@@ -39,16 +39,16 @@ export interface CaptchaQuestion {
   readonly action: string | undefined;
   /** The client's address, or undefined if it is unknown. */
   readonly remoteIp: string | undefined;
-  /** A UUID that identifies this verification, even if it is sent to the provider again. */
+  /** A UUID of this verification, which stays the same if the token is sent again. */
   readonly id: string;
-  /** Aborts after 5 seconds, when the request stops waiting for the result. */
+  /** Aborts after 5 seconds, because the request does not wait longer. */
   readonly signal: AbortSignal;
 }
 
-/** The verdict of a CAPTCHA verifier. `reason` is for the observer, not for the client. */
+/** The verdict of a verifier. Only the operator sees `reason`. */
 export type CaptchaAnswer =
   | { readonly kind: "passed" }
   /** The token is invalid. The client gets a new challenge. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** The provider returned no verdict. The client gets a 503 and may send the token again. */
+  /** The provider returned no verdict. The client gets a 503 and can send the token again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly cause?: unknown };

@@ -3,15 +3,15 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 
 /**
- * Claims a CAPTCHA token by its hash. Resolves to the claim for the first caller in all processes,
- * and then to null. The claim is revoked if the provider returned no verdict, so that the token can
- * be sent again. Rejects with a `StoreError` if the store fails.
+ * Claims a CAPTCHA token by its hash. Resolves with the claim for the first caller in all
+ * processes, and with null for others. The claim is revoked if the provider returns no verdict, so
+ * that the token can be sent again. Rejects with a `StoreError` if the store fails.
  */
 export type ClaimToken = (id: string) => Promise<KeyClaim | null>;
 
-/** Keeps the claims of CAPTCHA tokens in the store that all processes share. */
+/** Keeps the claims in the store that all processes share. */
 export function createTokenClaims(store: KeyValue): ClaimToken {
-  // Remembers used tokens, to refuse them without the store.
+  // Remembers used tokens, so that they are refused without calling the store.
   const used = boundedMap<string, boolean>(20_000);
   return async (id) => {
     if (used.get(id) === true) return null;
@@ -25,12 +25,12 @@ export function createTokenClaims(store: KeyValue): ClaimToken {
         },
       };
     } catch (error) {
-      // The store may or may not contain the claim, so the next request asks the store.
+      // The store may contain the claim or not, so the next request asks it again.
       used.set(id, false);
       throw error;
     }
   };
 }
 
-/** How long a claim is kept, in milliseconds. Providers refuse older tokens themselves. */
+/** How long a claim is kept, in milliseconds: until the providers themselves refuse the token. */
 const claimMs = 300_000;

@@ -20,7 +20,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
   return createSiteVerifier({
     provider: "hcaptcha",
     endpoint: "https://api.hcaptcha.com/siteverify",
-    // Without the site key, hCaptcha would accept tokens of other sites of the same account.
+    // Without the site key, tokens of other sites of the same account would be accepted.
     extraFields: () => ({ sitekey: options.siteKey }),
     maxTokenLength: 8_192,
     tries: 1,

@@ -5,7 +5,7 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerTextDescription } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** Options of a verifier for the siteverify protocol, which all CAPTCHA vendors use. */
+/** The options for the protocol "siteverify", which all these CAPTCHA vendors use. */
 export interface SiteVerifyOptions {
   /** The public key of your site at the vendor. */
   readonly siteKey: string;
@@ -19,7 +19,7 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Describes a key without spaces, because a space in a key is a mistake in copying. */
+/** A space in a key is a mistake of copying. */
 const key = testedValue<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerTextDescription.rules.fits(given),
@@ -36,15 +36,15 @@ export const siteVerifyOptionDescriptions = {
   fetch: callback<typeof fetch>(),
 } satisfies Described<SiteVerifyOptions>;
 
-/** The properties in which the vendors' siteverify protocols differ. */
+/** How the vendors' protocols differ. */
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Returns form fields in addition to the secret, the token and the client's address. */
+  /** Returns more form fields than the secret, the token and the client's address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Maximum length of the vendor's tokens, in characters. */
   readonly maxTokenLength: number;
-  /** Number of attempts. It is two only if the vendor recognizes a repeated verification. */
+  /** Number of attempts: two only if the vendor recognizes a repeated verification. */
   readonly tries: 1 | 2;
   /** True if the vendor's response contains the action of the CAPTCHA. */
   readonly hasActions: boolean;
@@ -55,8 +55,8 @@ export interface CaptchaVendor {
 }
 
 /**
- * Creates a verifier that sends the vendor a form. `success: true` accepts the token. Throws a plain
- * Error for an invalid option.
+ * Creates a verifier that sends a form to the vendor. A token is valid if the response contains
+ * `success: true`. Throws a plain Error for an invalid option.
  */
 export function createSiteVerifier(
   vendor: CaptchaVendor,
@@ -88,7 +88,7 @@ export function createSiteVerifier(
       const fields = object === null ? null : new Map(Object.entries(object));
       return verdictOf(fields, { ...rules, action: question.action });
     } catch (cause) {
-      // `fetch` throws one of these types for network failures, redirects and aborts.
+      // `fetch` throws these types for network failures, redirects and aborts.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
       if (!isKnown) throw cause;
       return { kind: "unavailable", reason: "no answer", cause };
@@ -127,12 +127,12 @@ function verdictOf(fields: Fields | null, { action, hostnames, minScore }: Rules
   const isKnownHost = hostnames === null || hostnames.some((one) => one === hostname);
   if (!isKnownHost) return refused("other-hostname");
   const score = fields.get("score");
-  // A missing score fails, too. A key without scores must not pass if a score is required.
+  // If a score is required, a token without a score is refused, too.
   const isScored = minScore === null || typeof score === "number" && score >= minScore;
   return isScored ? { kind: "passed" } : refused("low-score");
 }
 
-/** Error codes for faults of the deployer or the vendor. Another token would not help. */
+/** Error codes for faults of the deployer or the vendor: another token would not help. */
 const serverFaults: readonly string[] = [
   "internal-error",
   "missing-input-secret",

@@ -19,7 +19,7 @@ export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
   return createSiteVerifier({
     provider: "turnstile",
     endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
-    // Turnstile accepts a used token again if the verification has the same id.
+    // Turnstile accepts a used token again for the same verification id.
     extraFields: ({ id }) => ({ idempotency_key: id }),
     maxTokenLength: 2_048,
     tries: 2,

@@ -2,33 +2,33 @@ import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protoco
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWordCount } from "./request_fingerprint.ts";
 
-/** The content of a proof-of-work challenge, besides its random bytes. */
+/** The content of a proof-of-work challenge without its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  /** A fingerprint from `createFingerprint`, of which only the first six words are used. */
+  /** The fingerprint of the request, from `createFingerprint`: only its first six words. */
   readonly fingerprint: Int32Array;
 }
 
-/** The content of a verified token. The next call of `open` overwrites the fingerprint. */
+/** The content of a verified token. `fingerprint` is overwritten by the next call of `open`. */
 export interface OpenedToken extends PowChallenge {
-  /** Authentication code of the token. It identifies the challenge. */
+  /** The token's authentication code, by which the challenge is identified. */
   readonly id: string;
 }
 
 /** Converts proof-of-work challenges to tokens, and tokens to challenges. */
 export interface ChallengeTokens {
-  /** Creates a token. `random` is 16 unpredictable bytes that make the token unique. */
+  /** Creates a token. `random` are 16 random bytes, which make the token unique. */
   seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Returns the content of a token, or the reason why the token is invalid. */
+  /** Returns the content of a token, or why it is invalid. */
   open(token: string): OpenedToken | "malformed" | "forged";
 }
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes, which are one block of the HMAC. Its fields are: version, difficulty,
- * expiry (6 bytes, milliseconds), random bytes, fingerprint. The fields have fixed offsets, so no
- * byte can move from one field to another. The first secret signs, and all secrets verify.
+ * payload has 48 bytes, i.e. one block of the HMAC: version, difficulty, expiry (6 bytes,
+ * milliseconds), random bytes, fingerprint. Each field has a fixed place, so that no byte can
+ * belong to another field. The first secret signs, and all secrets verify.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
   const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
@@ -56,7 +56,7 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
       if (!keys.some((key) => key.verify(payload, code))) return "forged";
-      // The authentication code is valid, so another version of the service has created the token.
+      // The authentication code is right, so another version of the service created the token.
       if (payload[0] !== version) return "malformed";
       for (let i = 0; i < fingerprintWordCount; i++) {
         fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);

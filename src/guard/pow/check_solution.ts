@@ -7,8 +7,8 @@ import { type FingerprintedRequest, fingerprintWordCount } from "./request_finge
 import { challengeTokenLength, type ChallengeTokens } from "./challenge_token.ts";
 
 /**
- * Checks a solution without the store. Returns the solution if it is valid for this request at this
- * difficulty, and otherwise the reason. Only the store can show whether a solution was used before.
+ * Checks a solution without the store. Returns the solution if it is valid for this request and
+ * difficulty, and otherwise the reason. Only the store knows if it was used before.
  */
 export type CheckSolution = (
   headers: Headers,
@@ -16,11 +16,11 @@ export type CheckSolution = (
   difficulty: number,
 ) => PowSolution | PowRefusal;
 
-/** A valid solution that is not yet marked as used. */
+/** A valid solution that is not marked as used yet. */
 export interface PowSolution {
-  /** The id of the challenge, which all solutions share. Claiming it uses up the challenge. */
+  /** The id of the challenge, the same for all its solutions. A claim of the id uses it up. */
   readonly id: string;
-  /** Time until which the claim must be kept, in milliseconds since 1970. */
+  /** How long the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
 }
 
@@ -31,13 +31,13 @@ export interface SolutionCheckOptions {
   readonly clock: Clock;
 }
 
-/** Maximum difference between the clocks of two processes, in milliseconds. */
+/** How much the clocks of two processes can differ, in milliseconds. */
 const skewMs = 5_000;
 
-/** How long claims outlive tokens, in milliseconds. Clocks of processes may differ. */
+/** How much longer than a token its claim is kept, in milliseconds, as clocks may differ. */
 const claimMarginMs = 60_000;
 
-/** Creates a function that checks solutions. It uses only the difficulty in the signed token. */
+/** Creates the function that checks solutions. Only the difficulty in the signed token counts. */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
   const hasher = createSha256();
@@ -58,14 +58,14 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
     if (token === null && nonce === null) return "absent";
-    // The values of a header that was sent twice are joined by a comma, which is invalid here.
+    // Two headers arrive as one with a comma between, which is invalid.
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // No token is valid for so long. Its expiry is in another unit, or a clock is wrong.
+    // No token is valid for so long: its expiry has another unit, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";

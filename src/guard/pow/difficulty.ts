@@ -1,32 +1,32 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The arguments of a trust hook. */
+/** The argument of a trust hook. */
 export interface TrustQuestion {
   /** The user, or null for an anonymous caller. */
   readonly user: User | null;
-  /** The request that needs the proof of work. */
+  /** The request for which proof of work is required. */
   readonly request: Request;
-  /** `endpoint` if the operation always requires the work, `budget` if the budget is used up. */
+  /** `endpoint` if the operation always requires it, `budget` if the budget is used up. */
   readonly reason: "endpoint" | "budget";
-  /** Number of tokens that the budget lacks for this request. 0 for the reason `endpoint`. */
+  /** Number of tokens that the budget lacks for the request; 0 for the reason `endpoint`. */
   readonly deficit: number;
-  /** The difficulty that applies without the hook. */
+  /** The difficulty without the hook. */
   readonly base: number;
 }
 
-/** A trust hook. It returns the difficulty of the work for a request, or 0 for no work. */
+/** A hook that returns the difficulty for a request; 0 requires no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
- * Maximum difficulty of a challenge, which takes all cores of a good laptop about a minute.
- * Solutions at a higher difficulty would come after the challenge has expired.
+ * Maximum difficulty: it takes all cores of a good laptop about a minute. With more, the challenge
+ * would expire before it is solved.
  */
 export const maxDifficulty = 32;
 
 /**
- * Calls the trust hook, and returns its difficulty in whole bits. If the hook fails or does not
- * return a valid number, the base difficulty applies, and the failure is reported.
+ * Returns the difficulty that the trust hook decides, in whole bits. If the hook fails or returns
+ * no valid number, reports this and returns the difficulty without the hook.
  */
 export async function callTrustHook(
   trust: Trust | undefined,
@@ -47,8 +47,8 @@ export async function callTrustHook(
 }
 
 /**
- * Returns the difficulty when the budget is used up. Any deficit adds one bit, which doubles the
- * work. Each doubling of the deficit, relative to the capacity, adds another bit.
+ * Returns the difficulty when the budget is used up. Any missing token adds one bit, which doubles
+ * the work. Each doubling of the missing tokens relative to the capacity adds one more.
  */
 export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

@@ -7,16 +7,16 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 /** The options of proof of work for the whole service. */
 export interface PowOptions {
   /**
-   * Secret that signs challenges. In a list for rotation, the first secret signs and all verify.
-   * Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production the app does not
-   * start without a secret.
+   * The secret that signs challenges. In a list for rotation, the first secret signs and all
+   * verify. Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production, the app
+   * does not start without a secret.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Leading zero bits of a solution, 1 to 32. Each bit doubles the work. Default: 20. */
+  /** Number of leading zero bits in a solution, 1 to 32. Each doubles the work. Default: 20. */
   readonly difficulty?: number | undefined;
   /** How long a challenge is valid, in milliseconds. Default: 120,000. */
   readonly challengeTtlMs?: number | undefined;
-  /** Returns a request's difficulty, or 0 for no work. Default: always `difficulty`. */
+  /** Returns the difficulty for a request; 0 requires no work. Default: always `difficulty`. */
   readonly trust?: Trust | undefined;
 }
 
@@ -24,7 +24,7 @@ export const powOptionDescriptions = group(
   {
     secret: describeSecretOption(),
     difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-    // The expiry in a token has six bytes, which limits the lifetime of a challenge.
+    // A token has six bytes for its expiry.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
     trust: callback<Trust>(),
   } satisfies Described<PowOptions>,
@@ -37,7 +37,7 @@ export interface ResolvedPowOptions {
   readonly trust: Trust | undefined;
 }
 
-/** Validates the options and sets defaults. Throws a plain Error that names the invalid option. */
+/** Validates the options and adds defaults. Throws a plain Error that names the invalid option. */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,

@@ -10,23 +10,23 @@ import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
 import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomByteCount } from "./challenge_token.ts";
 
-/** Creates proof-of-work challenges, and accepts each solution once. */
+/** Issues proof-of-work challenges, and accepts one solution of each. */
 export interface ProofOfWork {
   /** Returns the headers of a 428 response, with a new challenge for this request. */
   issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
   /** Checks a solution without the store, and does not mark it as used. */
   readonly checkSolution: CheckSolution;
   /**
-   * Verifies a solution and marks it as used. Returns null if the solution is valid for this
-   * request at this difficulty and unused, and otherwise the reason. Rejects with a `StoreError` if
-   * the store cannot determine whether it was used.
+   * Verifies a solution and marks it as used. Returns null if it is unused and valid for this
+   * request and difficulty, and otherwise the reason. Rejects with a `StoreError` if the store does
+   * not say if it was used before.
    */
   verifySolution(
     headers: Headers,
     facts: FingerprintedRequest,
     difficulty: number,
   ): Promise<PowRefusal | null>;
-  /** Resolves if the request has a valid solution. Otherwise throws `proof-of-work-required`. */
+  /** Resolves if the request has a valid solution, else rejects with `proof-of-work-required`. */
   requireSolution(
     headers: Headers,
     facts: FingerprintedRequest,
@@ -35,7 +35,7 @@ export interface ProofOfWork {
 }
 
 export interface UsedSolution {
-  /** Makes the solution of a refused request usable again, at most `maxReturns` times. */
+  /** Makes the solution of a refused request usable again, at most {@link maxReturns} times. */
   returnUnused(): Promise<void>;
 }
 
@@ -77,10 +77,10 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     if (typeof solution === "string") return solution;
     const { id, claimUntilMs } = solution;
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads the number of returns only now, because another request may have increased it.
+    // Reads `returns` as late as here, because another request may have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
-    // If the store fails here, the solution is not marked as used, so the client can send it again.
+    // If the store fails here, the solution stays unused, and the client can send it again.
     const claim = await claimKey(store, ["pow", id], claimUntilMs - clock.now());
     if (claim === null) {
       remember(clock.elapsedMs() + replayMemoryMs);
@@ -94,7 +94,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
           await claim.revoke();
           remember(0, 1);
         } catch (error) {
-          // If the store fails, the solution stays used, so the client gets another challenge.
+          // If the store fails, the solution stays used, and the client gets another challenge.
           if (!(error instanceof StoreError)) throw error;
         }
       },
@@ -113,7 +113,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
       if (typeof taken !== "string") return taken;
       const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
-      // All reasons have one response, so an attacker cannot learn which check failed.
+      // The response is the same for all reasons, so that an attacker does not learn which applies.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
         headers: issueChallenge(facts, difficulty),
       });
@@ -121,16 +121,16 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/** A solution that this process remembers, to refuse repeated uses without the store. */
+/** A solution that was used in this process, so that it is refused without calling the store. */
 interface KnownSolution {
-  /** Time until which the solution counts as used, in milliseconds of the monotonic clock. */
+  /** Monotonic time until which the solution counts as used, in milliseconds. */
   readonly usedUntil: number;
   /** How often a refused request has made the solution usable again. */
   readonly returns: number;
 }
 
-/** How long a solution in use by another request is refused without the store, in milliseconds. */
+/** How long a solution is refused without the store while another request uses it, in ms. */
 const replayMemoryMs = 1_000;
 
-/** How many refused requests may use one solution, in addition to the successful one. */
+/** How many refused requests can use a solution before the successful one. */
 const maxReturns = 2;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { createSha256 } from "../../protocol/sha256.ts";
 
-/** The parts of a request that its fingerprint covers. A retry must have the same parts. */
+/** The parts of a request to which its proof of work is bound. A retry must have the same ones. */
 export interface FingerprintedRequest {
   readonly method: string;
-  /** The raw path. Decoding could make two different paths equal. */
+  /** The raw path: after decoding, different paths could be equal. */
   readonly path: string;
   /** The raw query, without the question mark. */
   readonly query: string;
@@ -13,13 +13,14 @@ export interface FingerprintedRequest {
   readonly userId: string | null;
 }
 
-/** Length of a fingerprint in 32-bit words. 192 bits are too many for a collision search. */
+/** Length of a fingerprint in 32-bit words: equal 192 bits of two requests cannot be found. */
 export const fingerprintWordCount = 6;
 
 /**
- * Creates a function that computes fingerprints of requests. The length of a field is hashed before
- * the field. Otherwise bytes could move from the path to the query without changing the hash. The
- * fingerprint is the first part of the result. The next call overwrites the result.
+ * Creates a function that computes the fingerprint (a hash) of a request. It hashes the length of
+ * each field before the field: otherwise bytes could move from the path to the query without
+ * changing the hash. The fingerprint is the first part of the result, which the next call
+ * overwrites.
  */
 export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array {
   const hasher = createSha256();
@@ -27,7 +28,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
   const reusable = new Uint8Array(4096);
 
   return ({ method, path, query, body, userId }) => {
-    // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.
+    // As JSON, null differs from all ids, and a lone surrogate from U+FFFD.
     const user = JSON.stringify(userId);
     const units = method.length + path.length + query.length + user.length;
     const needed = 3 * units + emptyBody.length + 5 * lengthBytes;
@@ -45,7 +46,7 @@ export function createFingerprint(): (facts: FingerprintedRequest) => Int32Array
 
 const lengthBytes = 4;
 
-/** Writes a string as UTF-8. Request targets are ASCII, for which a loop is faster. */
+/** Writes a string as UTF-8. For ASCII, like most request targets, a loop is faster. */
 function writeText(text: string, bytes: Uint8Array, at: number): number {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -55,13 +56,13 @@ function writeText(text: string, bytes: Uint8Array, at: number): number {
   return text.length;
 }
 
-/** Writes the length of a field into the space before it. Returns the end of the field. */
+/** Writes the length of a field into the bytes before it. Returns the end of the field. */
 function closeField(bytes: Uint8Array, start: number, length: number): number {
   for (let i = 0; i < lengthBytes; i++) bytes[start + i] = length >>> 8 * (lengthBytes - 1 - i);
   return start + lengthBytes + length;
 }
 
-/** Hashes with `node:crypto`, which is several times faster for long inputs. */
+/** Hashes a long input with `node:crypto`, which is several times faster. */
 function hashOf(body: Uint8Array): Uint8Array {
   return createHash("sha256").update(body).digest();
 }

@@ -10,21 +10,21 @@ import type { FingerprintedRequest } from "./request_fingerprint.ts";
 export interface RequestProofOfWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
-  /** Creates the proof of work on first use, because services without it need no secret. */
+  /** Created at the first use, because a service without proof of work needs no secret. */
   proofOfWork(): ProofOfWork;
 }
 
-/** The reason for proof of work: the gate of the operation, an empty budget, or both. */
+/** Why proof of work is required: by the operation, by a used-up budget, or both. */
 export interface WorkReason {
   readonly gate: boolean;
   readonly overflow: boolean;
 }
 
-/** The proof of work of one request. It determines the difficulty, and uses one solution. */
+/** The proof of work of one request. Determines its difficulty, and uses one solution. */
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** The solution that the request has used. If required again, only its difficulty is checked. */
+  /** The solution that was used. A later requirement checks only its difficulty. */
   #taken: UsedSolution | null = null;
 
   constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {

@@ -22,9 +22,9 @@ import {
 import { createTokenVerifier, type VerifyToken } from "./key_source.ts";
 
 /**
- * The authenticator of JSON Web Tokens, as `Authorization: Bearer`: verified with a secret, a public
- * key, or the key set of an identity provider. A verified token is remembered until it expires.
- * Throws a plain Error for a wrong option.
+ * The authenticator for JSON Web Tokens in `Authorization: Bearer`. Tokens are verified with a
+ * secret, a public key, or the key set of an identity provider, and then remembered until they
+ * expire. Throws a plain Error for a wrong option.
  *
  * @example
  * ```ts
@@ -46,9 +46,9 @@ export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   return { name: "jwtAuth", open: (parts: AuthenticatorDependencies) => open(resolved, parts) };
 }
 
-/** The maximum length of a token, because clients send the token with each request. */
+/** Maximum length of a token: longer ones would be a burden in each request. */
 const maxTokenLength = 8_192;
-/** The time after which a token without expiry is verified again, in milliseconds. */
+/** Milliseconds after which a token that never expires is verified again. */
 const unendingMs = 300_000;
 
 async function open(
@@ -69,12 +69,12 @@ async function open(
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;
-      // The cache key is the whole header, so that a known header need not be parsed.
+      // The whole header is the cache key, so that it is not parsed again.
       const known = tokens.get(authorization);
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
       const token = bearerToken(authorization);
-      // Two `Authorization` headers arrive as one header with a comma.
+      // Two `Authorization` headers arrive as one, with a comma between.
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(apiKeyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
@@ -105,7 +105,7 @@ async function identifyNew(
   const { exp } = claims;
   const expiresAt = exp === undefined ? undefined : exp * 1_000;
   const identification: Identification = { user, expiresAt };
-  // During the verification, the key that verified the token may have been withdrawn.
+  // The key of the token may have been removed from the key set during the verification.
   if (tokens.generation === keysBefore) {
     const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
     tokens.add(authorization, identification, goodUntil);
@@ -117,7 +117,7 @@ async function identifyNew(
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
-  /** The number of times that all tokens were removed because keys had changed. */
+  /** How often all tokens were removed because keys have changed. */
   generation = 0;
 
   constructor(clock: Clock) {
@@ -129,7 +129,7 @@ class VerifiedTokens {
     return known !== undefined && this.#clock.now() < known.goodUntil ? known.identification : null;
   }
 
-  /** Adds a token. `goodUntil` is null for a token that does not expire. */
+  /** Remembers a token until `goodUntil`; null for a token that never expires. */
   add(authorization: string, identification: Identification, goodUntil: number | null): void {
     const until = goodUntil ?? this.#clock.now() + unendingMs;
     this.#known.set(authorization, { identification, goodUntil: until });
@@ -149,7 +149,7 @@ interface VerifiedToken {
 function emptyMap(): BoundedMap<string, VerifiedToken> {
   return boundedMap(20_000, {
     maxBytes: 32 * 1024 * 1024,
-    // The user and the claims are about as large as the token itself.
+    // The user and the claims need about as much memory as the token.
     bytesOf: (authorization) => 4 * authorization.length + 200,
   });
 }
@@ -167,7 +167,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** Returns the 401 for a refused token. `invalid_token` makes clients request a new token. */
+/** Returns the 401 for a refused token. `invalid_token` makes clients request another one. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

@@ -6,13 +6,13 @@ import type { User } from "../../auth/user.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
 export interface JwtAuthOptions {
-  /** The secret that signs the tokens, by default with HS256. A list allows rotation. */
+  /** The secret with which tokens are signed, by default with HS256. During a rotation, a list. */
   readonly secret?: string | readonly string[] | undefined;
   /** The public key that verifies tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
   readonly key?: string | PublicKey | undefined;
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
-  /** The accepted algorithms. Other tokens are rejected. Default: the algorithms of the key. */
+  /** The accepted signature algorithms. Default: those that the key is for. */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
   /** The accepted values of a token's `iss`. Default: any value. */
   readonly issuer?: string | readonly string[] | undefined;
@@ -20,13 +20,13 @@ export interface JwtAuthOptions {
   readonly audience?: string | readonly string[] | undefined;
   /** The required `typ` in a token's header, such as `at+jwt`. Default: any value. */
   readonly type?: string | undefined;
-  /** The maximum difference from the issuer's clock, in milliseconds. Default: 5,000. */
+  /** How far the issuer's clock may differ from this clock, in milliseconds. Default: 5,000. */
   readonly clockToleranceMs?: number | undefined;
   /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
   /**
    * Returns the user for a verified token's claims, or null to reject the token. The default user
-   * has `sub` as `id`, valid `email`, `name` and `roles`, and all claims.
+   * has `sub` as `id`, valid `email`, `name` and `roles`, and all claims as `claims`.
    */
   readonly user?: UserOfClaims | undefined;
 }
@@ -54,7 +54,7 @@ export type PublicKey = Readonly<Record<string, unknown>> & { readonly kty: stri
 /** The claims of a verified token (RFC 7519, 4). */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Returns the user of the claims of a verified token. */
+/** Returns the user for a verified token's claims, or null to reject the token. */
 export type UserOfClaims = (claims: Claims) => User | null | Promise<User | null>;
 
 const algorithm = oneOf<JwtAlgorithm>(
@@ -85,7 +85,7 @@ const publicKey = testedValue<string | PublicKey>(
 const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
   .fitting("an https:// URL, or http:// on this machine", (given) => {
     const { protocol = "", hostname = "" } = URL.parse(given) ?? {};
-    // An attacker on the network could replace keys that are sent in clear text.
+    // Over HTTP, an attacker in the network could replace the keys.
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 
@@ -108,7 +108,7 @@ export const jwtAuthOptionDescriptions = group(
 /** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionDescriptions.read>>;
 
-/** Parses the options. Throws a plain Error unless they are valid and set exactly one key. */
+/** Parses the options. Throws a plain Error if one is invalid, or if not exactly one key is set. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
   const read = jwtAuthOptionDescriptions.read(options, { subject, path: "jwtAuth" });

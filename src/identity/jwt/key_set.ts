@@ -10,24 +10,24 @@ export interface KeySetOptions {
   readonly onChange: () => void;
 }
 
-/** The age at which keys are fetched again, in milliseconds. Known keys remain in use. */
+/** Age at which keys are fetched again, in milliseconds. The known keys stay in use then. */
 const maxAgeMs = 10 * 60_000;
-/** The minimum time between fetches for tokens with an unknown key, in milliseconds. */
+/** Minimum time between two fetches because of unknown keys, in milliseconds. */
 const pauseMs = 60_000;
-/** The pause between fetches while no key is known, in milliseconds. */
+/** Minimum time between two fetches while no fetch has succeeded, in milliseconds. */
 const firstPauseMs = 5_000;
-/** The timeout of a fetch, in milliseconds. Requests wait for a fetch if no keys are known. */
+/** Timeout of a fetch, in milliseconds. Requests wait for it only if no keys are known. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
 /**
- * The keys of a remote JSON Web Key Set, which are cached. If keys are known, a slow or failed
- * server delays no request. A token with an unknown key causes at most one fetch a minute.
+ * The keys of a remote JSON Web Key Set, which are cached. Once keys are known, a server that is
+ * slow or fails delays no request. Tokens with an unknown key cause at most one fetch a minute.
  */
 export class KeySet {
   readonly #options: KeySetOptions;
   #known: { readonly keys: VerificationKey; readonly text: string } | null = null;
-  /** The time of the last fetch, by the monotonic clock. */
+  /** Monotonic time of the last successful fetch. */
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
@@ -51,14 +51,14 @@ export class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Returns null after a recent fetch. */
+  /** Fetches the keys again for a token with an unknown key. Returns null if nothing newer came. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);
     return this.#fetchedAt === before ? null : this.#known?.keys ?? null;
   }
 
-  /** Fetches the keys unless a fetch was tried recently. Never rejects. */
+  /** Fetches the keys, unless the last attempt is more recent than this. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {
@@ -84,7 +84,7 @@ export class KeySet {
       }
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
-      // The known keys stay in use after a failed fetch.
+      // After a failed fetch, the known keys are still used.
       observe({ kind: "keys_not_fetched", url, error });
     } finally {
       cancelTimer();
@@ -94,7 +94,7 @@ export class KeySet {
 
 async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   const headers = { accept: "application/jwk-set+json, application/json" };
-  // A redirect could lead into the private network of the service.
+  // A redirect could lead to a server in the private network of the service.
   const response = await fetch(url, { signal, headers, redirect: "error" });
   if (!response.ok) {
     await response.body?.cancel();

@@ -8,16 +8,16 @@ import {
   verifyJwt,
 } from "./verify_jwt.ts";
 
-/** Verifies a token with the configured keys. Rejects with a 503 if no keys are available yet. */
+/** Verifies a token with the configured keys. Rejects with a 503 while no keys could be fetched. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** The clock, the observer and the callback that the verification of tokens needs. */
+/** The clock and the observer, and the callback for changed keys. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
 }
 
-/** Creates the verification of tokens. Rejects with a plain Error for a key that cannot be used. */
+/** Creates the function that verifies tokens. Rejects with a plain Error for an unusable key. */
 export async function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,
@@ -34,7 +34,7 @@ export async function createTokenVerifier(
     return byAny(keys.map((one) => (token: string) => accepts(token, one)));
   }
   const algorithms = options.algorithms ?? algorithmsOf(key ?? "");
-  // Each algorithm needs a separate import of the key.
+  // The key must be imported separately for each algorithm.
   const imported = await importAll(key ?? "", algorithms);
   return byAny(
     imported.map(([algorithm, one]) => (token: string) => verify([algorithm])(token, one)),
@@ -51,7 +51,7 @@ const refused: Verification = {
   reason: "it is not a token that was signed for this service",
 };
 
-/** Returns a verification that accepts a token which any of these verifications accepts. */
+/** Returns a function that accepts a token if any of these functions accepts it. */
 function byAny(verifications: readonly VerifyToken[]): VerifyToken {
   return async (token) => {
     let last: Verification = refused;
@@ -77,7 +77,7 @@ function byKeySet(
   };
 }
 
-/** Returns the usual algorithms for a key that names no algorithm. */
+/** Returns the usual algorithms for a key that does not name its algorithm. */
 function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   if (typeof key === "string") return ["RS256", "ES256", "ES384", "ES512", "EdDSA"];
   const { kty, crv, alg } = key;
@@ -89,7 +89,7 @@ function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
   return crv === "P-256" || crv === "P-384" || crv === "P-521" ? [byCurve[crv]] : [];
 }
 
-/** Imports a key for each algorithm that the key supports. */
+/** Imports a key for each algorithm for which it is suitable. */
 async function importAll(
   key: string | PublicKey,
   algorithms: readonly JwtAlgorithm[],
@@ -100,7 +100,7 @@ async function importAll(
     try {
       imported.push([algorithm, await importPublicKey(key, algorithm)]);
     } catch (error) {
-      // The key may suit only some of the algorithms, so one failed import is no error.
+      // The key may be unsuitable for this algorithm, and suitable for another.
       errors.push(error);
     }
   }

@@ -11,17 +11,17 @@ import {
 } from "jose";
 import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
 
-/** A key that verifies tokens, or a set of keys with ids. */
+/** A key that verifies tokens, or a set of such keys. */
 export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createLocalJWKSet>;
 
 export type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload }
-  /** The key set contains no key with the token's key id. */
+  /** The key set has no key with the id that the token names. */
   | { readonly kind: "unknown-key" }
-  /** The client receives `reason`, which reveals only facts about the token. */
+  /** `reason` is for the client, and says only facts about the token. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The requirements that a token must meet, and the current time. */
+/** The conditions that a token must meet, and the current time. */
 export interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];
@@ -31,8 +31,8 @@ export interface VerifyOptions
 }
 
 /**
- * Verifies a token (RFC 7515, RFC 7519): its signature by an allowed algorithm, `crit`, the times,
- * the issuer and the audience. Keys in the token itself (`jwk`, `jku`, `x5u`) are not used.
+ * Verifies a token (RFC 7515, RFC 7519): its signature by an allowed algorithm, `crit`, its times,
+ * issuer and audience. Ignores keys that the token itself contains (`jwk`, `jku`, `x5u`).
  */
 export async function verifyJwt(
   token: string,
@@ -50,7 +50,7 @@ export async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // jose has separate overloads for a key and for a function that returns a key.
+    // The function of jose has separate overloads for keys and for functions.
     const { payload } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);
@@ -86,6 +86,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // All remaining errors concern the signature, the token's form, `crit`, or an unsuitable key.
+  // Every other error is one of the signature, the token's form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

@@ -19,7 +19,7 @@ export interface ApiKeyAuthOptions {
   readonly header?: string | undefined;
   /**
    * Returns the user of an API key, or null to reject the key. By default, the user's id is the
-   * `userId` of the key, or `key:` and the id of the key. The roles are the scopes of the key.
+   * key's `userId`, or else `key:` and the key's id, and the user's roles are the key's scopes.
    */
   readonly user?: UserOfKey | undefined;
 }
@@ -35,8 +35,8 @@ export const apiKeyAuthOptionDescriptions = group(
 ).default({});
 
 /**
- * The authenticator of API keys, in the header `X-API-Key` or as `Authorization: Bearer`. The
- * command `cli.ts keys create` creates API keys in the key-value store. Throws a plain Error for a
+ * The authenticator for API keys, in the header `X-API-Key` or as `Authorization: Bearer`. The
+ * command `cli.ts keys create` creates keys, in the key-value store. Throws a plain Error for a
  * wrong option.
  *
  * @example

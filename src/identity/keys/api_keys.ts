@@ -8,13 +8,13 @@ import { hashOfToken, isSameHash } from "../opaque_token.ts";
 
 /** The record of an API key, without the secret. */
 export interface ApiKey {
-  /** The id of the API key, which is also the beginning of the key string. */
+  /** The id of the key, with which the key's string begins. */
   readonly id: string;
-  /** The purpose of the key. */
+  /** The name of the key, which says its purpose. */
   readonly name: string;
-  /** The id of the key's user, or null if the key itself acts as a user. */
+  /** The id of the key's user; null if the key is itself a user. */
   readonly userId: string | null;
-  /** The permissions of the API key, which become the roles of its user. */
+  /** The permissions of the key, which its user has as roles. */
   readonly scopes: readonly string[];
   /** The creation time, in milliseconds since 1970. */
   readonly createdAt: number;
@@ -34,23 +34,23 @@ const secretBytes = 32;
 const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
 
 /**
- * The API keys of an app, in the key-value store. A key consists of an id and a secret. Only the
- * hash of the secret is stored, so the key can be shown only when it is created.
+ * The API keys of an app, in the key-value store. A key consists of an id and a secret. Only a hash
+ * of the secret is stored, so that the key can be shown only once, when it is created.
  */
 export class ApiKeys {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
 
-  /** Creates the API keys of an app. Reads nothing yet. */
+  /** Reads nothing before the first call. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;
   }
 
-  /** Creates an API key and returns its string, which is not stored. */
+  /** Creates a key. Returns its string, which is not stored, and its record. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    // The id has no leading hyphen, so no command parses the key as an option.
+    // The id does not begin with a hyphen, so that no command takes the key for an option.
     const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
@@ -59,7 +59,7 @@ export class ApiKeys {
     return { text: `${apiKeyPrefix}${id}_${secret}`, key };
   }
 
-  /** Returns a valid API key by its string, or null. Records the use unless `isUsed` is false. */
+  /** Returns the valid key with this string, or null. Records its use unless `isUsed` is false. */
   async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {
     const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
     if (id === "" || !decodeBase64url(secret, 0, new Uint8Array(secretBytes))) return null;
@@ -90,13 +90,13 @@ export class ApiKeys {
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
     try {
-      // The check prevents this write from restoring a key that was revoked at the same time.
+      // With the check, this write cannot restore a key that was just revoked.
       await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: record }],
       });
     } catch (error) {
-      // If the store does not respond, the use of the key is not recorded.
+      // If the store does not respond, the use remains unrecorded.
       if (!(error instanceof StoreError)) throw error;
     }
   }

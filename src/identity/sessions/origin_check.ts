@@ -2,8 +2,8 @@ import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
 
 /**
- * Requires that a write with a cookie comes from a page of this service, because a browser adds the
- * cookie to requests of any page. Throws a 403 for other pages.
+ * Throws a 403 unless a write with a cookie comes from a page of this service: browsers add the
+ * cookie to requests of any page.
  */
 export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) === true) return;

@@ -14,7 +14,7 @@ export interface SessionAuthOptions {
 
 export interface RequestSessionToken {
   readonly token: string;
-  /** True if the token is a cookie, which a browser may have added automatically. */
+  /** True if the token comes from a cookie, which browsers add to requests automatically. */
   readonly isCookie: boolean;
 }
 
@@ -30,8 +30,8 @@ export function requestSessionToken(
 }
 
 /**
- * Creates the function that identifies the user of a session: by a token in `Authorization:
- * Bearer`, or by a cookie. A write with a cookie must come from a page of this service.
+ * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
+ * cookie. A write with a cookie must come from a page of this service.
  */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
@@ -40,10 +40,10 @@ export function createSessionAuth(
     const carried = requestSessionToken(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // The origin is checked first, so that other sites do not learn whether a session exists.
+    // The origin is checked before the session, so that other sites cannot find out if it exists.
     if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
-    // A known session needs no closure. Creating a closure would slow down each request.
+    // A session in the cache needs no closure, which would slow down each request.
     if (found instanceof Promise) {
       return found.then((one) => one ?? ended(request, isCookie, cookie));
     }
@@ -57,7 +57,7 @@ function ended(request: Request, isCookie: boolean, cookie: SessionCookie): neve
   });
 }
 
-/** Returns headers that remove the cookie of an ended session. */
+/** Returns headers that remove the cookie after the end of its session. */
 function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
   const headers = new Headers();
   cookie.clear(headers, request);

@@ -7,12 +7,12 @@ import { isLoopback } from "../../protocol/loopback.ts";
 /** The options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * The `SameSite` attribute. With `Lax` (the default), a link from another site sends the cookie.
-   * `Strict` is for services to which no site links, and `None` for pages that other sites embed.
+   * The `SameSite` attribute. With `Lax`, the default, links from other sites send the cookie.
+   * `Strict` is for services without such links, and `None` for pages that other sites embed.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**
-   * True to send the cookie only over HTTPS, with the name `__Host-session`. Default: true, except
+   * True to send the cookie only over HTTPS and to name it `__Host-session`. Default: true, except
    * for `localhost` and other names of this machine.
    */
   readonly secure?: boolean | undefined;
@@ -25,16 +25,16 @@ export const sessionCookieOptionDescriptions = group(
   } satisfies Described<SessionCookieOptions>,
 );
 
-/** The session cookie. No script can read it (`HttpOnly`), and no other host receives it. */
+/** The session cookie. Scripts cannot read it (`HttpOnly`), and other hosts do not receive it. */
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
-  /** The parsed cookie headers. A client sends the same header with each request. */
+  /** Parsed `Cookie` headers: a client sends the same one with each request. */
   readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
   });
-  /** The host of the last request, for which the cookie's security is already determined. */
+  /** The host of the last request, for which `#isSecureHost` was computed. */
   #host: string | null = null;
   #isSecureHost = true;
 
@@ -44,14 +44,14 @@ export class SessionCookie {
   }
 
   read({ headers, url }: Request): string | null {
-    // Most requests have no cookie, and this check is faster than parsing.
+    // Most requests have no session cookie, and this is faster than to parse.
     const given = headers.get("cookie");
     if (given === null || !given.includes("session=")) return null;
     const known = this.#parsed.get(given) ?? this.#parse(given, headers);
     return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
   }
 
-  /** Adds the header that sets the cookie until the end of the session. */
+  /** Adds the header that sets the cookie for the session's lifetime. */
   set(headers: Headers, { headers: sent, url }: Request, token: string, maxAgeMs: number): void {
     this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
   }
@@ -61,7 +61,7 @@ export class SessionCookie {
     this.#write(headers, this.#nameAt(sent, url), "", 0);
   }
 
-  /** Returns true if cookies for this host are only for HTTPS. */
+  /** Returns true if the cookies of this host are sent only over HTTPS. */
   isSecureFor({ headers, url }: Request): boolean {
     return this.#isSecureAt(headers.get("host"), url);
   }
@@ -73,8 +73,8 @@ export class SessionCookie {
   }
 
   /**
-   * Returns the name of the cookie. With the prefix `__Host-`, browsers accept the cookie only over
-   * HTTPS and without a domain. Therefore no other host of the site can set it (RFC 6265bis,
+   * Returns the name of the cookie. Browsers accept a cookie with the prefix `__Host-` only over
+   * HTTPS and without a domain, so that no other host of the site can set it (RFC 6265bis,
    * 4.1.3.2).
    */
   #nameAt(headers: Headers, url: string): string {
@@ -83,7 +83,7 @@ export class SessionCookie {
 
   #isSecureAt(host: string | null, url: string): boolean {
     if (this.#secure !== undefined) return this.#secure;
-    // The result is remembered, because nearly all requests have the same host.
+    // Nearly all requests have the same host, so the last result is remembered.
     if (host === null || host !== this.#host) {
       this.#isSecureHost = !isLoopback(hostName(host, url));
       this.#host = host;
@@ -99,7 +99,7 @@ export class SessionCookie {
   }
 }
 
-/** The tokens of a `Cookie` header under both cookie names. */
+/** The values in a `Cookie` header of both possible cookie names. */
 interface CookieTokens {
   readonly secure: string | null;
   readonly plain: string | null;

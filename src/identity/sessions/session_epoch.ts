@@ -3,15 +3,15 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** Returns the epoch to which a user's sessions are bound, or an empty string if none is stored. */
+/** Returns the epoch (a random string) to which a user's sessions are bound; "" without one. */
 export async function readSessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
 }
 
 /**
- * Starts a new epoch of a user, which ends all sessions, even those that start concurrently. With
- * `expireInMs`, the epoch expires when no earlier session can remain.
+ * Starts a new epoch, which ends all sessions of a user, even those that are being started. With
+ * `expireInMs`, the epoch is kept until all earlier sessions have expired.
  */
 export async function beginSessionEpoch(
   store: KeyValue,

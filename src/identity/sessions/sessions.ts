@@ -13,18 +13,18 @@ import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts"
 import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 import { beginSessionEpoch, readSessionEpoch } from "./session_epoch.ts";
 
-/** The record of a session, stored under the hash of its token. */
+/** A session, stored under the hash of its token. */
 interface SessionRecord {
   readonly userId: string;
-  /** The password version at the start of the session. See {@link passwordVersionOf}. */
+  /** The version of the password when the session started. See {@link passwordVersionOf}. */
   readonly stamp: string;
-  /** The user's epoch at the start of the session. A new epoch ends the session. */
+  /** The epoch of the user when the session started. A new epoch ends the session. */
   readonly epoch: string;
   /** The start of the session, in milliseconds since 1970. */
   readonly beganAt: number;
-  /** The last use of the session in milliseconds since 1970, to about a minute. */
+  /** The last recorded use of the session, in milliseconds since 1970, to about a minute. */
   readonly seenAt: number;
-  /** The end of the session in milliseconds since 1970, even if the session is used. */
+  /** When the session ends even if it is used, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
@@ -37,7 +37,7 @@ export interface SessionsOptions {
   readonly store: KeyValue;
   /** Returns the current account of a user, or null if there is no such account. */
   readonly findAccount: (id: string) => Promise<Account | null>;
-  /** The time without use after which a session ends, in milliseconds. */
+  /** How long a session lasts without being used, in milliseconds. */
   readonly idleMs: number;
   /** The maximum lifetime of a session, in milliseconds. */
   readonly maxMs: number;
@@ -50,10 +50,10 @@ const maxTokenLength = 100;
 export const sessionPrefix = "ses_";
 
 /**
- * The sessions of an app, in the key-value store, by the hashes of their tokens. A session is bound
- * to the version of the password at its start. Changing the password thus ends all sessions by one
- * write, even if a process is killed. A session is also bound to the epoch of its user, which a
- * logout everywhere changes.
+ * The sessions of an app, in the key-value store by the hashes of their tokens. A session is bound
+ * to the password's version at its start, so that a password change ends all sessions by one write,
+ * even if the process is killed then. It is also bound to its user's epoch, which a logout on all
+ * devices changes.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -69,9 +69,9 @@ export class Sessions {
     });
   }
 
-  /** Returns the user of a session token, or null for an unknown token or an ended session. */
+  /** Returns the user of a session's token; null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The characters of a token are checked after the lookup, because nearly all tokens are known.
+    // The form of a token is checked only if it is not in the cache, which nearly all are.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -88,15 +88,15 @@ export class Sessions {
     return { token, endsAt };
   }
 
-  /** Ends one session. An ended session is no error. */
+  /** Ends a session. Does nothing if it has ended already. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // The cache is updated first. Then this process rejects the session even if the store fails.
+    // Ends it in the cache first, so that this process rejects it even if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
 
-  /** Ends all sessions of a user, including those that start concurrently. */
+  /** Ends all sessions of a user, also those that are being started. */
   async endAll(userId: string): Promise<void> {
     const { store, maxMs, runtime } = this.#options;
     await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
@@ -109,7 +109,7 @@ export class Sessions {
     const { value: record, versionstamp } = await store.get(key);
     if (!isRecord(record)) return null;
     const now = clock.now();
-    // Stores may return a record for some time after it has expired.
+    // A store may return a record for some time after its expiry.
     if (now >= record.endsAt || now >= record.seenAt + idleMs) return null;
     const [epoch, account] = await Promise.all([
       readSessionEpoch(store, record.userId),
@@ -133,7 +133,7 @@ export class Sessions {
     versionstamp: string | null,
   ): Promise<void> {
     try {
-      // The check prevents this write from restoring a session that ended at the same time.
+      // With the check, this write cannot restore a session that has just ended.
       const checks = [{ key, versionstamp }];
       await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
     } catch (error) {
@@ -146,7 +146,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A user can log in any number of times. A full store drops sessions of such a user first.
+    // A user can have any number of sessions. A full store drops those of the user with the most.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }

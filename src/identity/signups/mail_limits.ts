@@ -1,15 +1,15 @@
 import type { HourlyCounters } from "../accounts/hourly_counters.ts";
 import { networkOfAddress } from "../accounts/login_risk.ts";
 
-/** The hourly maximum of mails of one kind to one address, to prevent flooding a mailbox. */
+/** How many mails of one kind an address receives in an hour, so that it is not flooded. */
 export const maxMailsAnHour = 5;
 
-/** The hourly maximum of mails to one address for a source ({@link countMail}) without mails. */
+/** How many in an hour, if the mail is the first for its source: see {@link countMail}. */
 export const maxFirstMailsAnHour = 20;
 
 /**
- * Counts a mail of a kind to an address, and returns true if it may be sent for this source. A
- * source is the network of a client. The limit is higher for the first mail of each source.
+ * Counts a mail to an address. Returns true if it may be sent for this source (a client's network).
+ * The first mail of each source has a higher limit.
  */
 export async function countMail(
   counters: HourlyCounters,
@@ -22,6 +22,6 @@ export async function countMail(
   );
   const limit = ofSource === 1 ? maxFirstMailsAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // A mail that is not sent does not count for other sources.
+  // If this mail is not sent, it does not count against other sources.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

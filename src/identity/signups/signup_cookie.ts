@@ -1,13 +1,13 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** Returns the token of the browser that has signed up, or null without the cookie. */
+/** Returns the token that marks the browser of a signup, or null without the cookie. */
 export function readSignupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 
 /**
- * Sets the cookie that identifies the browser of a signup when the user follows the link in the
- * mail. The cookie is valid for a day and has no other use. An empty `token` removes the cookie.
+ * Sets the cookie that marks the browser of a signup until the link in the mail is followed. The
+ * cookie is valid for a day and has no other use. An empty `token` removes it.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const value = token;
@@ -23,7 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/** Returns the cookie's name. Its prefix prevents other hosts of the site from setting it. */
+/** Returns the name of the cookie. The prefix keeps other hosts of the site from setting it. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

@@ -1,10 +1,10 @@
 import type { Accounts } from "../accounts/account.ts";
 import { emailSpellings } from "./normal_email.ts";
 
-/** Wraps accounts so that they are found by each spelling of an address's domain. */
+/** Wraps accounts, so that an address is found by each spelling of its domain. */
 export function findableBySpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // All spellings are looked up, so that the response time does not depend on the account.
+    // Looks up all spellings, so that the response time does not depend on the one that exists.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }
@@ -12,7 +12,7 @@ export function findableBySpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
-      // All new accounts use one spelling, so no other spelling can be added concurrently.
+      // New accounts all have the same spelling, so no other one can be added in the meantime.
       const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

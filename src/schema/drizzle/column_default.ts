@@ -5,8 +5,8 @@ import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
 /**
- * Returns the default of a Drizzle column. `isAssigned` is true if the database generates the
- * values of the primary key. Throws `InvalidValue` for an invalid constant.
+ * Returns the default of a Drizzle column. `isAssigned` is true if the database generates keys.
+ * Throws `InvalidValue` for an invalid constant.
  */
 export function columnDefault(
   source: DrizzleColumn,
@@ -16,7 +16,7 @@ export function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle, a function has priority over a constant. Without both, `$onUpdate` is used.
+  // As in Drizzle, a function precedes a constant, and `$onUpdate` applies if there is neither.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
@@ -25,7 +25,7 @@ export function columnDefault(
   return assigned;
 }
 
-/** Returns the function of Drizzle's `$onUpdate`, for updates that do not set the column. */
+/** Returns the function of `$onUpdate`, to call for updates that do not set the column. */
 export function onUpdateOf(
   source: DrizzleColumn,
   column: ColumnInfo,
@@ -56,14 +56,14 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     throw new InvalidValue("must be a value: SQL is a default by .default()");
   }
   if (value instanceof Date && column.timestampFormat === "epoch-seconds") {
-    // The column stores whole seconds, and Drizzle truncates the fraction.
+    // The column stores whole seconds, to which Drizzle rounds down.
     return new Date(Math.floor(value.getTime() / 1000) * 1000);
   }
-  // Drizzle stores a document as the result of JSON.stringify, which converts Dates to strings.
+  // Drizzle stores the result of JSON.stringify, in which Dates are strings.
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }
-  // In the database, a point or another structure of Drizzle is a string.
+  // A point or another structure of Drizzle is a string in the database.
   const isText = column.databaseType?.shape.kind === "text";
   return isText && typeof value === "object" ? source.mapToDriverValue(value) : value;
 }

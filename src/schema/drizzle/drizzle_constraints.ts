@@ -15,19 +15,19 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** The constraints that a Drizzle table declares besides its columns, with database names. */
+/** The constraints of a Drizzle table as database names, also those outside of its columns. */
 export interface DrizzleConstraints {
-  /** The columns of a composite primary key in order, or null if a column declares the key. */
+  /** The columns of a composite primary key, in order; null if a single column is the key. */
   readonly primaryKey: readonly string[] | null;
-  /** Sets of columns whose values must be unique together. */
+  /** The sets of columns whose values together must be unique. */
   readonly uniques: readonly (readonly string[])[];
   readonly indexes: readonly IndexInfo[];
   readonly checks: readonly CheckInfo[];
-  /** Resolves the foreign keys. Call it after all tables are declared. */
+  /** Returns the foreign keys. May be called only after all tables are declared. */
   readonly foreignKeys: () => readonly ForeignKey[];
 }
 
-/** Reads the foreign keys of a Drizzle table's columns, and the parts in its third argument. */
+/** Reads the constraints of a Drizzle table: of its columns, and of its third argument. */
 export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
@@ -57,7 +57,7 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
 interface ConstraintBuilder {
   readonly name?: string;
   readonly columns: readonly unknown[];
-  /** The condition of a check constraint. */
+  /** The condition of a CHECK constraint. */
   readonly value?: unknown;
   readonly config: IndexConfig;
   reference(): References;
@@ -82,24 +82,24 @@ interface NamedBuilder {
   readonly builder: ConstraintBuilder;
 }
 
-/** Returns the constraint builders in the third argument, which is a nested list or an object. */
+/** Returns the constraints in the third argument, which may be an object or a nested list. */
 function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
   const entries: readonly unknown[] = Array.isArray(given) ? given.flat() : Object.values(given);
   return entries.flatMap((entry) => {
     const kind = entityKindOf(entry)?.replace(/^(SQLite|Pg)/, "");
-    // The class of the builder determines which of these members exist.
+    // The cast is safe: every member is optional, and `kind` says which of them exist.
     return kind === undefined ? [] : [{ kind, builder: entry as ConstraintBuilder }];
   });
 }
 
-/** Returns true if the index guarantees that all rows differ in its columns. */
+/** Returns true if the index guarantees that no two rows have equal values in its columns. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
-/** Describes an index. Returns an empty list for an index of expressions, which is unsupported. */
+/** Describes an index. Returns an empty list for an unsupported index of expressions. */
 function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,
@@ -118,7 +118,7 @@ function namesOf(columns: readonly unknown[], table: DrizzleTable): readonly str
   return columns.filter(isNamed).map((column) => dbNameOf(column, table));
 }
 
-/** Returns true for a column, and false for an expression of an index. */
+/** Returns true for a column of an index, and false for an expression. */
 function isNamed(column: unknown): column is Pick<DrizzleColumn, "name" | "keyAsName"> {
   return typeof column === "object" && column !== null && "name" in column &&
     typeof column.name === "string";

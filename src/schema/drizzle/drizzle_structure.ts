@@ -1,20 +1,20 @@
 /**
- * The members of a Drizzle table that this package reads. Both release lines of Drizzle have these
- * symbols and members, so nothing here imports Drizzle.
+ * The members of a Drizzle table that the service reads. They are the same in both release lines of
+ * Drizzle, so that nothing here imports Drizzle.
  */
 export interface DrizzleTable {
-  /** Name of the table in the database, or the alias of the table in a query. */
+  /** The name of the table in the database, or its alias in a query. */
   readonly [nameKey]: string;
-  /** The Postgres schema of the table; undefined for the default schema. */
+  /** The Postgres schema; undefined for the default one. */
   readonly [schemaKey]: string | undefined;
   /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
-  /** The column objects that Drizzle passes to the function in a table's third argument. */
+  /** The columns that Drizzle passes to the function in the third argument of a table. */
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
-  /** The function in the third argument of the table declaration. */
+  /** The function in the third argument of the table's declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
   readonly [aliasKey]?: boolean;
-  /** Converts a property name to a database name for columns without an explicit name. */
+  /** Returns the database name of a column without an explicit name, from its property name. */
   readonly [casingKey]?: (property: string) => string;
   readonly [sqliteForeignKeysKey]?: readonly InlineForeignKey[];
   readonly [postgresForeignKeysKey]?: readonly InlineForeignKey[];
@@ -23,29 +23,29 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if the name is the property's name, which Drizzle's older release line may convert. */
+  /** True if `name` is the property's name, which the older release line can convert later. */
   readonly keyAsName?: boolean;
   readonly table: DrizzleTable;
-  /** Name of the column's class. It is the same in both release lines, unlike `dataType`. */
+  /** The name of the column's class: unlike `dataType`, it is the same in both release lines. */
   readonly columnType: string;
-  /** The unit of a timestamp that SQLite stores as a number. */
+  /** The unit of a timestamp that is a number in SQLite. */
   readonly mode?: string;
   readonly notNull: boolean;
   readonly primary: boolean;
   readonly isUnique?: boolean;
   readonly hasDefault: boolean;
-  /** The default of the column: a constant, or a piece of SQL. */
+  /** The default: a constant or an SQL fragment. */
   readonly default?: unknown;
   readonly defaultFn?: (() => unknown) | undefined;
   readonly onUpdateFn?: (() => unknown) | undefined;
   readonly enumValues?: readonly string[] | undefined;
   readonly generated?: { readonly as: unknown } | undefined;
   readonly generatedIdentity?: { readonly type: string } | undefined;
-  /** A column that describes the elements of an array, in Drizzle's older release line. */
+  /** In the older release line: the column that describes the elements of an array. */
   readonly baseColumn?: DrizzleColumn;
-  /** Marks an alias. The member exists only in Drizzle's newer release line. */
+  /** True for the column of an alias. Exists only in the newer release line. */
   readonly isAlias?: boolean;
-  /** Number of dimensions of an array, in Drizzle's newer release line. */
+  /** In the newer release line: the number of dimensions of an array. */
   readonly dimensions?: number;
   /** Name and schema of a Postgres enum type. */
   readonly enum?: { readonly enumName: string; readonly schema?: string | undefined };
@@ -57,20 +57,20 @@ export interface DrizzleColumn {
   mapToDriverValue(value: unknown): unknown;
 }
 
-/** The property under which a Drizzle table stores a function that names its columns. */
+/** The property for a function that names the columns of a table, set by {@link nameColumns}. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The property under which a Drizzle table stores the columns that its third argument receives. */
+/** The property with the columns for the third argument of a table. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
-/** The property under which a Drizzle table stores its third argument. */
+/** The property with the third argument of a table. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
-/** The property under which a Drizzle table for SQLite stores foreign keys of columns. */
+/** The property with the foreign keys that columns of a SQLite table declare. */
 export const sqliteForeignKeysKey: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
-/** The property under which a Drizzle table for Postgres stores foreign keys of columns. */
+/** The property with the foreign keys that columns of a Postgres table declare. */
 export const postgresForeignKeysKey: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
@@ -87,7 +87,7 @@ export function dbNameOf(
 
 /** A foreign key that a Drizzle column declares by `references()`. */
 export interface InlineForeignKey {
-  /** Returns the two columns of the foreign key. */
+  /** Returns the columns on both sides of the foreign key. */
   reference(): {
     readonly columns: readonly DrizzleColumn[];
     readonly foreignColumns: readonly DrizzleColumn[];
@@ -102,20 +102,20 @@ export function isDrizzleColumn(value: object): value is DrizzleColumn {
 }
 
 /**
- * Returns the class name that Drizzle assigns to a value, such as `SQLitePrimaryKeyBuilder`, or null
- * for other values. The name is the same in all copies of the library, unlike the class.
+ * Returns Drizzle's name of the class of a value, such as `SQLitePrimaryKeyBuilder`, or null for
+ * other values. Unlike the class, the name is the same in all copies of Drizzle.
  */
 export function entityKindOf(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return null;
   const { constructor } = value;
-  // A subclass has a separate name, which hides the name of its superclass.
+  // A subclass has its own name, which hides the name of its superclass.
   const kind: unknown = Reflect.get(constructor ?? value, entityKindKey);
   return typeof kind === "string" ? kind : null;
 }
 
-/** Thrown for an unsupported column. Messages begin with "Cannot serve notes.scan: ". */
+/** Thrown for an unsupported column. The message begins like "Cannot serve notes.scan: ". */
 export class UnservableColumn extends Error {
-  /** `reason` begins with the column's kind. */
+  /** `reason` begins with the column's type. */
   constructor(reason: string) {
     super(reason);
     this.name = "UnservableColumn";

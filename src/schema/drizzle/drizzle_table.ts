@@ -89,7 +89,7 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
     primaryKey: isKey,
     unique: source.isUnique === true ||
       table.uniques.some((names) => names.length === 1 && names[0] === dbName),
-    // The service cannot write a column that is GENERATED ALWAYS AS IDENTITY either.
+    // A column that is GENERATED ALWAYS AS IDENTITY is read-only, too.
     generated: generated !== undefined || identity?.type === "always",
     generatedSql: isDrizzleSql(generated?.as) ? sqlTextOf(generated.as) : null,
   };
@@ -129,7 +129,7 @@ function defaultOf(
   }
 }
 
-/** Returns the primary key, or the smallest set of columns that distinguishes rows. */
+/** Returns the primary key, or the smallest unique set of columns. */
 function keyColumns(
   columns: readonly ColumnInfo[],
   key: readonly string[],
@@ -153,7 +153,7 @@ function referenceOf(dbName: string, keys: readonly ForeignKey[]): ColumnReferen
   return { schema: alone.schema, table: alone.table, column };
 }
 
-/** Calls `make` once, on the first access, because a referenced table may be declared later. */
+/** Calls `make` at the first access and only then: a referenced table can be declared later. */
 function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;

@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../table_info.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
-/** The members of a column's description that depend on its Drizzle type. */
+/** The part of a column's description that its Drizzle type determines. */
 export type DrizzleType = Pick<
   ColumnInfo,
   | "kind"
@@ -14,14 +14,14 @@ export type DrizzleType = Pick<
   | "databaseType"
 >;
 
-/** The differences between Drizzle's tables for SQLite and for Postgres. */
+/** The difference between Drizzle's tables for SQLite and for Postgres. */
 export interface DrizzleDialect {
   /** Name of the engine, as in the database dialects. */
   readonly engine: string;
   /** Returns the type of a column. Throws an `UnservableColumn` for an unsupported type. */
   typeOf(column: DrizzleColumn): DrizzleType;
-  /** True if no column of a primary key can be NULL on this engine. */
+  /** True if this engine never has NULL in a primary key. */
   readonly hasWholeKeys: boolean;
-  /** Returns true if the database generates the values. `isKey` is true for the only key column. */
+  /** Returns true if the database generates values. `isKey` is true for the only key column. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

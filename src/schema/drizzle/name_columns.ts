@@ -2,9 +2,9 @@ import { tableInfoKey, type TableLike } from "../table_like.ts";
 import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
 
 /**
- * Sets the database names of Drizzle columns that have no explicit name. Drizzle 0.45 does this in
- * `drizzle(client, { casing: "snake_case" })`, which the declaration of a table does not contain.
- * Throws an Error if a table is already in use.
+ * Sets the database names of Drizzle columns without an explicit name. In Drizzle 0.45,
+ * `drizzle(client, { casing: "snake_case" })` does this, but a table's declaration does not show
+ * it. Throws an Error if a table is already in use.
  *
  * @example
  * ```ts ignore

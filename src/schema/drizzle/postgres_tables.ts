@@ -10,8 +10,8 @@ import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /**
- * The dialect of Drizzle's tables for Postgres, which `pgTable` declares. A column has a kind, or a
- * database type if no kind represents the type, as after introspection.
+ * Drizzle's tables for Postgres (`pgTable`). A column has a kind, or, if none corresponds to its
+ * type, a database type as after introspection.
  */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -27,13 +27,13 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns the element and dimensions of an array. Returns other columns with 0 dimensions. */
+/** Returns an array's element and dimensions, or another column and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
 } {
   const { baseColumn } = column;
-  // In Drizzle's older line, `dimensions` is the size of a vector, which is not an array.
+  // In the older release line, `dimensions` is the size of a vector, which is no array.
   const dimensions = column.isAlias === undefined ? 0 : column.dimensions ?? 0;
   if (column.columnType !== "PgArray" || baseColumn === undefined) {
     return { element: column, dimensions };
@@ -49,7 +49,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
-  // Drizzle cannot read fractions as bigints, so a numeric column with bigints must be whole.
+  // Drizzle cannot read fractions as bigints, so such a column has only whole numbers.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
@@ -68,7 +68,7 @@ const plain = {
   timestampFormat: serviceTimestampFormat,
 } satisfies Partial<ColumnInfo>;
 
-/** Splits a type such as `timestamp(3) with time zone` into its name and the number 3. */
+/** Splits a type such as `timestamp(3) with time zone` into its name without `(3)`, and 3. */
 function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
   const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
   return {
@@ -77,7 +77,7 @@ function partsOf(type: string): { readonly name: string; readonly numbers: reado
   };
 }
 
-/** Returns the column kind of a Drizzle type. Numbers and bigints look the same in responses. */
+/** Returns the kind of a column. Numbers and bigints do not differ in responses. */
 function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
   const byMode = kindsOfModes.get(columnType);
   return byMode ?? kindsOfTypes.get(name);
@@ -93,7 +93,7 @@ const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
 const kindsOfTypes = kindsByName({
   text: ["text", "varchar", "char"],
   integer: ["smallint", "smallserial", "integer", "serial", "bigint", "bigserial"],
-  // No type name determines the kind `bigint`, but the `mode` of the Drizzle column does.
+  // No name of a type means this kind, but the `mode` of a column can.
   bigint: [],
   real: ["real", "double precision"],
   decimal: ["numeric"],
@@ -105,7 +105,7 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The types by which the catalog of Postgres describes serial columns. */
+/** The types that serial columns have in the catalog of Postgres. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],
@@ -133,8 +133,8 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
 });
 
 /**
- * The traits of the Postgres types that no column kind represents. They equal the traits that the
- * service reads from the catalog of Postgres.
+ * The traits of the Postgres types without a kind, which must equal those that introspection reads
+ * from the catalog.
  */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
@@ -165,14 +165,14 @@ function quoted(name: string): string {
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType } = type;
   const element = memberOf(type);
-  // A cast uses the type name without its number, as in `timestamp(3) with time zone`.
+  // A cast needs the name of the type without the number, as in `timestamp(3) with time zone`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
     ...plain,
     kind: "json",
     existingType: `${existingType}${"[]".repeat(dimensions)}`,
     databaseType: {
-      // Postgres has one array type for all numbers of dimensions.
+      // Postgres has one array type for any number of dimensions.
       sqlName: `${name}[]`,
       shape: { kind: "list", element, delimiter: ",", dimensions },
       ordered: isOrdered(element),
@@ -182,7 +182,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if Postgres can sort the elements and thus the lists, unlike `json`. */
+/** Returns true if Postgres can sort elements, and so lists of them: it cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }
@@ -191,7 +191,7 @@ function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }
 
-/** Throws for a custom type that converts values. The service would show unconverted values. */
+/** Throws for a custom type that converts values, because the service would not convert them. */
 function requirePlain({ config }: DrizzleColumn): void {
   const { toDriver, fromDriver } = config?.customTypeParams ?? {};
   if (toDriver === undefined && fromDriver === undefined) return;

@@ -4,7 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
-/** The dialect of Drizzle's tables for SQLite, which `sqliteTable` declares. */
+/** Drizzle's tables for SQLite (`sqliteTable`). */
 export const drizzleSqliteTables: DrizzleDialect = {
   engine: "sqlite",
   typeOf: columnType,
@@ -41,7 +41,7 @@ const kinds = kindsByName({
   bytes: ["SQLiteBlobBuffer"],
 });
 
-/** Returns the kind of a custom type without conversions, derived from its SQL type. */
+/** Returns the kind for a custom type without conversions, by its SQL type. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {
   const { toDriver, fromDriver } = column.config?.customTypeParams ?? {};
   const isPlain = column.columnType === "SQLiteCustomColumn" && toDriver === undefined &&
@@ -66,7 +66,7 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns the reason why a column cannot be served, such as JSON or digits in a blob. */
+/** Returns why a column cannot be served, e.g. because a blob contains JSON or digits. */
 function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
   switch (columnType) {
     case "SQLiteBlobJson":

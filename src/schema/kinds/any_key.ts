@@ -1,21 +1,21 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/** Returns a key of an `any` column for a path. Quotes a string that looks like another value. */
+/** Returns the key of an `any` column for a path: in quotes if it is a string like a number. */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
   return isQuoted ? `"${value}"` : String(value);
 }
 
-/** Returns the string between the quotes of a path segment, or undefined without quotes. */
+/** Returns the string inside the quotes of a path segment, or undefined without quotes. */
 export function quotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
 /**
- * Returns the safe form of a key's value, by which clients identify a row. It is a number up to
- * 2^53, and otherwise the string that a path contains.
+ * Returns a key's value in the form by which clients identify the row: a number up to 2^53, and
+ * otherwise the string in the row's path.
  */
 export function safeKey(value: unknown): unknown {
   const isShort = typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
@@ -23,8 +23,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * Parses a string that {@link safeKey} returned. Throws an {@link InvalidValue} for `5`. The number
- * 5 is not a string in the safe form, and the string "5" has two pairs of quotes.
+ * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for `5`, because the number
+ * 5 is no string in this form, and the string "5" is in quotes.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = quotedKeyText(text);

@@ -3,9 +3,9 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText, requireStorableText } from "./text_kind.ts";
 
 /**
- * The kind of a SQLite column whose declared type is ambiguous. A value is a number or a string.
- * Numbers sort before strings. Bodies may contain both. In a path or filter, a string that looks
- * like a number is a number.
+ * Values of a SQLite column whose declared type is ambiguous: numbers, which come first in the
+ * order, and strings. Bodies can contain both. In a path or filter, a string that looks like a
+ * number is a number.
  */
 export const anyKind: Kind = {
   fromJson(value) {
@@ -18,7 +18,7 @@ export const anyKind: Kind = {
   },
   fromText(text) {
     requireStorableText(text);
-    // Rows contain an infinity as the string `Infinity` or `-Infinity`.
+    // In rows, an infinity is the string `Infinity` or `-Infinity`.
     if (/^-?Infinity$/.test(text)) return Number(text);
     return looksLikeNumber(text) ? numberOf(text) : text;
   },
@@ -31,12 +31,12 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if SQL would read the string as a number. A string with spaces is no number. */
+/** Returns true if SQL would read the string as a number. With spaces it is none. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }
 
-/** Parses a 64-bit integer with all its digits, and any other number as the nearest double. */
+/** Parses a 64-bit integer without losing digits, and another number as the nearest double. */
 export function numberOf(text: string): number | bigint {
   const number = Number(text);
   if (!Number.isFinite(number)) throw new InvalidValue("must be a number that a double can hold");

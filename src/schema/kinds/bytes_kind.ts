@@ -1,10 +1,10 @@
 import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** The column kind `bytes`. Values are canonical base64 strings, in process and in JSON. */
+/** Bytes as canonical base64 strings, in JavaScript and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
-    // A body cannot contain bytes, but a hook or a default function may return them.
+    // Bodies cannot contain bytes, but hooks and default functions can return them.
     if (value instanceof Uint8Array) return bytesToBase64(value);
     if (typeof value !== "string") throw new InvalidValue("must be a base64 string");
     return canonicalBase64(value);
@@ -14,7 +14,7 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-/** Decodes canonical base64. Returns null for any other string. */
+/** Decodes canonical base64. Returns null for other strings. */
 export function decodeBase64(text: string): Uint8Array | null {
   try {
     return base64ToBytes(text);

@@ -2,12 +2,12 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind, type ValueRules } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
-/** The column kind `decimal`. A value is a string with exactly `scale` digits after the point. */
+/** Decimals as strings with exactly `scale` digits after the point. */
 export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
-    // In a body, a number may have more digits than a double can hold.
+    // The number in the body has more digits than a double.
     if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);
@@ -17,13 +17,13 @@ export const decimalKind: Kind = {
   ordered: true,
 };
 
-/** Maximum digits of a decimal, more than any real use needs. It limits exponents like `1e9999`. */
+/** Maximum number of digits, more than any real use needs. It limits exponents like `1e9999`. */
 const maxDigits = 1000;
 
 /**
- * Returns the normal form of a decimal, or null for other strings and for more than 1000 digits. It
- * has no exponent, no leading zeros, no `+`, and no sign of zero: `-007.50` → `-7.50`, `1e-7` →
- * `0.0000001`.
+ * Returns the normal form of a decimal: without exponent, leading zeros, `+` and `-0`, such as
+ * `-007.50` → `-7.50` and `1e-7` → `0.0000001`. Returns null for other strings, and for more than
+ * 1000 digits.
  */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
@@ -41,8 +41,8 @@ export function plainDecimal(text: string): string | null {
 }
 
 /**
- * Returns a {@link plainDecimal} with exactly `scale` fraction digits, or null if a digit would be
- * lost. With a negative scale, the result is a whole number with that many trailing zeros.
+ * Returns a {@link plainDecimal} with exactly `scale` digits after the point; null if a digit would
+ * be lost. For a negative scale, the result is a whole number with so many zeros at the end.
  */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
@@ -57,12 +57,12 @@ export function withScale(plain: string, scale: number | null): string | null {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
 }
 
-/** Removes trailing zeros from a {@link plainDecimal}. Equal numbers then are equal strings. */
+/** Removes zeros at the end of a {@link plainDecimal}: equal numbers are then equal strings. */
 export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }
 
-/** Returns the number of digits of a {@link plainDecimal}, without leading and trailing zeros. */
+/** Returns the number of digits of a {@link plainDecimal}, without zeros at the start and end. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }
@@ -89,7 +89,7 @@ function fromDigits(text: string, rules: ValueRules): string {
         : `must have at most ${scale} digits after the point`,
     );
   }
-  // With a negative scale, SQL does not count the required zeros against the precision.
+  // SQL does not count the zeros that a negative scale requires against the precision.
   const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
   if (digitsCounted(scaled) > allowed) {
     throw new InvalidValue(`must have at most ${allowed} digits`);
@@ -97,7 +97,7 @@ function fromDigits(text: string, rules: ValueRules): string {
   return scaled;
 }
 
-/** Returns how many digits SQL counts against the precision. Leading zeros do not count. */
+/** Returns how many digits SQL counts against the precision: all except leading zeros. */
 function digitsCounted(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
 }

@@ -4,14 +4,14 @@ import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
- * Returns true if an in-process value is valid for its column's kind. NULL is always valid. Rows
- * may contain invalid values, because SQLite can store a string in a numeric column, for example.
+ * Returns true if a value is valid for its column's kind. NULL always is. Rows can contain invalid
+ * values, because SQLite can store e.g. a string in a numeric column.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** Returns a function that checks values of a column's kind. NULL must not be passed. */
+/** Returns the function that checks values of a column's kind. It does not accept NULL. */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }
@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // An integer beyond 2^53 may have lost digits when SQLite converted it to a double.
+  // SQLite may have converted an integer beyond 2^53 to a double, without some digits.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),
@@ -29,7 +29,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   timestamp: (value) => typeof value === "string" && isInstant(value),
   date: (value) => typeof value === "string" && isCalendarDate(value),
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value),
-  // Every value is valid for these kinds, because filters can only test them for NULL.
+  // Filters can only test these kinds for NULL, so every value is valid.
   json: () => true,
   bytes: () => true,
 };

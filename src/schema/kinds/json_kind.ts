@@ -4,8 +4,8 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
 /**
- * The column kind `json`: any JSON value, nested at most 32 levels deep. Integers beyond 2^53 are
- * bigints with all digits. Other numbers that no double can represent are `ExactNumber`.
+ * JSON values with at most 32 levels of nesting. Integers beyond 2^53 are bigints, and other
+ * numbers without an exact double are `ExactNumber`.
  */
 export const jsonKind: Kind = {
   fromJson(value) {
@@ -24,7 +24,7 @@ export const jsonKind: Kind = {
 
 const maxDepth = 32;
 
-/** Throws unless a value is JSON. Checks nested values, too, because a hook may return anything. */
+/** Throws if a value is not JSON. Checks nested values, too: hooks can return anything. */
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return;
   if (typeof value === "string") return requireStorableText(value);

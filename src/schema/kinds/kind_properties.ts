@@ -2,27 +2,27 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindProperties {
-  /** The family of the kind, or null. Values of kinds in one family can be compared exactly. */
+  /** Kinds of one family can be compared with each other exactly. Null for no such family. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** The arithmetic of sums and averages, or null for kinds without arithmetic. */
+  /** How sums and averages are computed; null if they are not. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
-  /** The value that the server can generate: a UUID key or the time. Null if there is none. */
+  /** The value that the service can generate: a UUID key or the current time. Null for none. */
   readonly generates: "key" | "timestamp" | null;
-  /** True if a quoted SQL literal denotes the same value on every engine. */
+  /** True if a value in quotes means the same in the SQL of every engine. */
   readonly isQuotedInSql: boolean;
-  /** True if the length of a value has no limit. */
+  /** True if values can have any length. */
   readonly isLong: boolean;
-  /** True if the change log stores equal values as equal strings. */
+  /** True if equal values are equal strings in the change log. */
   readonly isPlainInImages: boolean;
-  /** True if engines store the values in different forms. */
+  /** True if not all engines store the values in the same form. */
   readonly dependsOnEngine: boolean;
-  /** True if one value can be stored in several forms, or if values have no equality. */
+  /** True if a value can be stored in several forms, or if values cannot be compared. */
   readonly hasSeveralForms: boolean;
-  /** True if JSON can represent every Postgres value of the kind. */
+  /** True if JSON can represent every value that the kind can have in Postgres. */
   readonly isWholeInJson: boolean;
-  /** Matches Postgres values that the kind cannot represent, or null if there are none. */
+  /** Matches Postgres values that the kind cannot represent, e.g. NaN. Null if there are none. */
   readonly special: RegExp | null;
 }
 
@@ -50,7 +50,7 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   },
   integer: { ...whole, json: "number" },
   bigint: { ...whole, json: "string or number" },
-  // Equality of doubles depends on rounding, so this kind belongs to no family.
+  // If doubles are equal depends on rounding, so this kind has no family.
   real: { ...plain, arithmetic: "double", json: "number", special: notANumber },
   decimal: {
     ...{ ...plain, family: "number", arithmetic: "decimal", json: "string or number" },
@@ -82,13 +82,13 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindProperties[kind].arithmetic === "whole";
 }
 
-/** Returns the entries of an object with one member for each kind, in the order of the members. */
+/** Returns the entries of an object with a member for each kind. */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
-  // The type requires all kinds as keys, so no other key exists.
+  // The cast is safe: the type of the parameter requires exactly these keys.
   return Object.entries(table) as [ColumnKind, T][];
 }
 
-/** Returns a map from type names to column kinds, given the list of names for each kind. */
+/** Returns the kind for each name of a type, from the names for each kind. */
 export function kindsByName(
   names: Readonly<Record<ColumnKind, readonly string[]>>,
 ): ReadonlyMap<string, ColumnKind> {

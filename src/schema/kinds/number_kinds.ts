@@ -3,7 +3,7 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
-/** The column kind `integer`: a 64-bit integer as a number, or a bigint beyond 2^53. */
+/** 64-bit integers: numbers, or bigints beyond 2^53. */
 export const integerKind: Kind = {
   fromJson(value) {
     if (typeof value === "bigint") return shortestInteger(int64(value));
@@ -19,7 +19,7 @@ export const integerKind: Kind = {
   ordered: true,
 };
 
-/** The column kind `bigint`: a 64-bit integer as a string of digits, which is never rounded. */
+/** 64-bit integers as strings of digits, which are never rounded. */
 export const bigintKind: Kind = {
   fromJson(value) {
     if (typeof value === "string") return String(int64(wholeNumber(value)));
@@ -35,10 +35,10 @@ export const bigintKind: Kind = {
   ordered: true,
 };
 
-/** The column kind `real`: finite doubles. −0 becomes 0, so equality is the same on each engine. */
+/** Finite doubles. −0 becomes 0, so that all engines agree on what is equal. */
 export const realKind: Kind = {
   fromJson(value) {
-    // A number in a body with more digits than a double can hold is rounded.
+    // A number in a body with more digits than a double is rounded.
     if (isExactNumber(value)) return finite(Number(value.rawJSON));
     if (typeof value !== "number" && typeof value !== "bigint") {
       throw new InvalidValue("must be a number");
@@ -54,13 +54,13 @@ export const realKind: Kind = {
   ordered: true,
 };
 
-/** Returns the in-process value of an integer: a number if it is exact, and a bigint otherwise. */
+/** Returns the integer as a number if it can be one exactly, and otherwise as a bigint. */
 export function shortestInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Throws for a number beyond 2^53, which may be rounded. Bodies have bigints for such integers. */
+/** Throws for a number beyond 2^53, which was perhaps rounded: bodies contain bigints there. */
 export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");
@@ -68,13 +68,13 @@ export function requireSafe(value: unknown): void {
 }
 
 function integerFromText(text: string): number | bigint {
-  // Numbers are parsed five times faster than bigints, and most keys are short. −0 becomes 0.
+  // A number is parsed five times faster than a bigint, and most keys are short. −0 becomes 0.
   if (/^-?\d{1,15}$/.test(text)) return Number(text) + 0;
   return shortestInteger(int64(wholeNumber(text)));
 }
 
 function wholeNumber(text: string): bigint {
-  // The number of digits is limited before BigInt() is called. 64 bits never need 40 digits.
+  // BigInt() is slow for many digits. 64-bit integers never need 40.
   if (!/^-?\d{1,40}$/.test(text)) throw new InvalidValue("must be a whole number");
   return BigInt(text);
 }
@@ -91,7 +91,7 @@ function finite(value: number): number {
 
 function compareNumbers(left: unknown, right: unknown): number {
   // JavaScript compares numbers and bigints exactly. An invalid stored value, such as a string in
-  // an integer column, has any position in the order and equals no valid value.
+  // an integer column, can be anywhere in the order, but equals no valid value.
   const [a, b] = [left, right] as [number | bigint, number | bigint];
   if (a < b) return -1;
   return a > b || String(a) !== String(b) ? 1 : 0;

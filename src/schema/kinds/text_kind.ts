@@ -1,7 +1,7 @@
 import { isEmail } from "../email.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** The column kind `text`: Unicode strings that every engine can store, sorted by code point. */
+/** Unicode strings that every engine can store, in code point order. */
 export const textKind: Kind = {
   fromJson(value, rules) {
     if (typeof value !== "string") throw new InvalidValue("must be a string");
@@ -32,16 +32,16 @@ export const textKind: Kind = {
 };
 
 /**
- * Throws {@link InvalidValue} for a string that some engine would change or refuse. One case is a
- * NUL, at which node:sqlite truncates the string and Postgres fails. The other is a lone surrogate,
- * which is stored as U+FFFD.
+ * Throws {@link InvalidValue} for a string that some engine would change or refuse: with a NUL, at
+ * which node:sqlite truncates the string and Postgres fails, or with a lone surrogate, which would
+ * be stored as U+FFFD.
  */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
   if (!text.isWellFormed()) throw new InvalidValue("must not contain a lone surrogate");
 }
 
-/** Compares two strings by code point, which is the byte order of UTF-8 and of `COLLATE "C"`. */
+/** Compares strings by code point, which is the byte order of UTF-8 and of `COLLATE "C"`. */
 export function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);
@@ -53,7 +53,7 @@ export function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Returns the rank of a UTF-16 unit. Surrogates rank after U+E000–U+FFFF, as in code points. */
+/** Returns the rank of a UTF-16 code unit: surrogates are last, like code points above U+FFFF. */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -8,10 +8,10 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 import { compareText } from "./text_kind.ts";
 
-/** The column kind `timestamp`: a UTC timestamp with microseconds, as an RFC 3339 string. */
+/** UTC timestamps with up to six fraction digits, as RFC 3339 strings. */
 export const timestampKind: Kind = {
   fromJson(value) {
-    // A body cannot contain a Date, but a hook or a default function may return one.
+    // Bodies cannot contain a Date, but hooks and default functions can return one.
     const epochMs = value instanceof Date ? value.getTime() : value;
     if (typeof epochMs === "string") return moment(epochMs);
     const isWhole = typeof epochMs === "number" && Number.isInteger(epochMs);
@@ -22,10 +22,10 @@ export const timestampKind: Kind = {
   ordered: true,
 };
 
-/** The column kind `date`: a calendar day, as a string `YYYY-MM-DD`. */
+/** Calendar days as strings `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
-    // A Date, which only a hook or a default function can return, means its day in UTC.
+    // A Date, from a hook or a default function, means its day in UTC.
     const day = value instanceof Date && isFinite(value.getTime())
       ? value.toISOString().slice(0, 10)
       : value;

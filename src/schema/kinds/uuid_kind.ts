@@ -1,7 +1,7 @@
 import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText } from "./text_kind.ts";
 
-/** The column kind `uuid`: a UUID in canonical form, lower case. */
+/** UUIDs in canonical form, i.e. lower case. */
 export const uuidKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a UUID");

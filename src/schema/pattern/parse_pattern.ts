@@ -1,6 +1,6 @@
-/** A node of a parsed regular expression that can be matched in one pass. */
+/** A part of a parsed regular expression. All parts can be matched in one pass over a string. */
 export type PatternPart =
-  /** One character. The platform's RegExp tests whether a character matches `source`. */
+  /** One character, which the platform's RegExp with this `source` tests. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "start" | "end" | "word edge" | "no word edge" }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly PatternPart[] }
@@ -13,7 +13,7 @@ export type PatternPart =
   };
 
 /**
- * Parses a regular expression for the flag `u`, whose syntax the platform has already checked.
+ * Parses a regular expression with the flag `u`, whose syntax the platform has already checked.
  * Throws a short Error for lookaround and backreferences, which one pass cannot match.
  */
 export function parsePattern(source: string): PatternPart {
@@ -28,7 +28,7 @@ class Parser {
     this.#source = source;
   }
 
-  /** Parses alternatives up to the end, or up to the parenthesis that closes the group. */
+  /** Parses alternatives up to the end of the expression or the group. */
   choice(): PatternPart {
     const parts = [this.#sequence()];
     while (this.#takes("|")) parts.push(this.#sequence());
@@ -46,7 +46,7 @@ class Parser {
   #repeated(part: PatternPart): PatternPart {
     const [quantifier] = this.#take(/[*+?]|\{\d+(?:,\d*)?\}/y) ?? [];
     if (quantifier === undefined) return part;
-    // Skips `?` after a quantifier. Lazy and greedy quantifiers accept the same strings.
+    // Skips the `?` of a lazy quantifier, which accepts the same strings as a greedy one.
     this.#takes("?");
     return { kind: "repeat", part, ...timesOf(quantifier) };
   }
@@ -89,7 +89,7 @@ class Parser {
   }
 }
 
-/** Matches a class, an escape or a character. Two surrogate escapes are one character. */
+/** Matches a class, an escape or a character. Two escaped surrogates are one character. */
 const character =
   /\[(?:\\[^]|[^\\\]])*\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]+\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[pP]\{[^}]*\}|\\[^]|[^]/uy;
 

@@ -1,17 +1,17 @@
 import { parsePattern, type PatternPart } from "./parse_pattern.ts";
 
 /**
- * A regular expression that must match a part of each value of a text column. Matching takes one
- * pass and linear time. With the platform's RegExp, a malicious string could take hours.
+ * A regular expression that must match a part of each string in a column. Matching takes one pass,
+ * so its time is linear. With the platform's RegExp, a malicious string could take hours.
  */
 export class TextPattern {
-  /** The source of the regular expression, with the flag `u`. */
+  /** The source of the regular expression, which has the flag `u`. */
   readonly source: string;
   readonly #steps: readonly Step[];
 
-  /** Throws a short Error if the expression cannot be matched in one pass. */
+  /** Throws a short Error for an expression that cannot be matched in one pass. */
   constructor(source: string) {
-    // RegExp throws a SyntaxError if the expression is invalid.
+    // Throws a SyntaxError for an invalid expression.
     new RegExp(source, "u");
     const steps: Step[] = [];
     compile(parsePattern(source), steps);
@@ -28,7 +28,7 @@ export class TextPattern {
     let next = new States(steps.length);
     for (let at = 0; at <= characters.length; at++) {
       const place = { characters, at };
-      // At each character, a new match may begin.
+      // A match can begin at each character.
       if (reach(0, current, steps, place)) return true;
       const character = characters[at];
       if (character === undefined) return false;
@@ -46,15 +46,15 @@ export class TextPattern {
   }
 }
 
-/** Maximum steps of an expression. Each character may have to be tested against all steps. */
+/** Maximum number of steps: each character may have to be tested by all of them. */
 const maxSteps = 1_000;
 
-/** One step of an expression. Unless a step jumps, the next step in the list follows. */
+/** One step of an expression. The next step in the list follows, unless this one jumps. */
 type Step =
   | { readonly kind: "character"; readonly test: (character: string) => boolean }
-  /** Continues only if the condition is true at this position, such as a word boundary. */
+  /** Continues only where a condition is met, such as at the edge of a word. */
   | { readonly kind: "place"; readonly holds: (place: Place) => boolean }
-  /** Continues at both steps, because either alternative may match. */
+  /** Continues with two steps, because either alternative can match. */
   | { readonly kind: "fork"; readonly to: readonly [number, number] }
   | { readonly kind: "jump"; readonly to: number }
   | { readonly kind: "found" };
@@ -64,9 +64,9 @@ interface Place {
   readonly at: number;
 }
 
-/** The set of steps at which a match currently is. Each step is in the set once. */
+/** The steps that the match has reached so far, without duplicates. */
 class States {
-  /** The steps that need another character to continue. */
+  /** The steps that wait for the next character. */
   characters: number[] = [];
   #entered: Uint8Array;
 
@@ -74,7 +74,7 @@ class States {
     this.#entered = new Uint8Array(count);
   }
 
-  /** Adds a step. Returns false if it was already added for this character. */
+  /** Adds a step. Returns false if it was already reached at this character. */
   enter(state: number): boolean {
     if (this.#entered[state] === 1) return false;
     this.#entered[state] = 1;
@@ -87,7 +87,7 @@ class States {
   }
 }
 
-/** Follows all steps that need no character. Returns true if the expression has matched. */
+/** Follows all steps that need no character. Returns true if the whole expression matches. */
 function reach(from: number, states: States, steps: readonly Step[], place: Place): boolean {
   const open = [from];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
@@ -167,7 +167,7 @@ function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): v
   if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
 }
 
-/** Returns a test for one character. The platform's RegExp evaluates a class or an escape. */
+/** Returns the test of one character. The platform's RegExp tests classes and escapes. */
 function characterTest(source: string): (character: string) => boolean {
   if (!/^[[\\.]/.test(source)) return (character) => character === source;
   const expression = new RegExp(`^${source}$`, "u");

@@ -6,7 +6,7 @@ import type { ColumnInfo, DatabaseType } from "../table_info.ts";
 import { textKind } from "../kinds/text_kind.ts";
 import { fromStructure } from "./structured_value.ts";
 
-/** Returns true if rows can be ordered and grouped by a column. */
+/** Returns true if lists can be sorted, and aggregates grouped, by a column. */
 export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }
@@ -16,34 +16,34 @@ export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType.shape.kind === "text" || databaseType.ordered;
 }
 
-/** Returns true if filters may use `>` on a column. */
+/** Returns true if filters can use `>` with a column. */
 export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].ordered : databaseType.ordered;
 }
 
-/** Returns true if aggregates may use min and max on a column. */
+/** Returns true if aggregates can compute min and max of a column. */
 export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.hasExtremes;
 }
 
-/** Returns a column that describes the elements of a list column, or null for other columns. */
+/** Returns the description of a list column's elements as that of a column; else null. */
 export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
-/** Returns true if a column may contain both numbers and strings. */
+/** Returns true for a column that can contain both numbers and strings. */
 export function isAny(
   { databaseType }: { readonly databaseType?: DatabaseType | undefined },
 ): boolean {
   return databaseType?.shape.kind === "any";
 }
 
-/** Returns true if a column contains JSON documents of any structure. */
+/** Returns true for a column of JSON documents with any structure. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }
 
-/** Returns the column's kind, adapted to its database type. */
+/** Returns the kind with which values of a column are parsed and compared. */
 export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
   if (databaseType === undefined) return kinds[kind];
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
@@ -56,7 +56,7 @@ export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Ki
   };
 }
 
-/** The kind of enum labels. Postgres has no order for strings that are not labels of the enum. */
+/** The labels of an enum. Postgres cannot compare other strings with them. */
 const labelKind: Kind = {
   ...textKind,
   fromText(text, { enumValues }) {

@@ -8,8 +8,8 @@ type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly k
 
 /**
  * Converts a JSON value for a list, record or map column. Each member has a column, whose kind
- * converts the member. A string that a row may contain instead of a structure is unchanged. Throws
- * an {@link InvalidValue}.
+ * converts the member. A string in place of a structure, as rows can contain it, is unchanged.
+ * Throws an {@link InvalidValue}.
  */
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
@@ -26,8 +26,8 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
 }
 
 /**
- * Matches a list as Postgres prints it. Rows contain this string instead of a list if the array has
- * bounds such as `[0:1]={1,2}`, and for two-dimensional lists of documents.
+ * Matches a list as Postgres prints it. Rows contain this string for an array with bounds such as
+ * `[0:1]={1,2}`, and for two-dimensional lists of documents.
  */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
@@ -59,7 +59,7 @@ function fromList(
   });
 }
 
-/** Returns true if a list inside the list is a further dimension and not an element. */
+/** Returns true if a list in the list is another dimension and cannot be an element. */
 export function hasDimensions({ element }: ShapeOf<"list">): boolean {
   return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
     element.databaseType?.shape.kind === "map";
@@ -107,7 +107,7 @@ function fromMember(
     return kindOf(column).fromJson(value, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    // A string may be a value that JSON lacks, such as `NaN`. Postgres validates such strings.
+    // Postgres validates strings that represent values which JSON lacks, such as `NaN`.
     if (typeof value === "string" && !kindProperties[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;
