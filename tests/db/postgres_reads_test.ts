@@ -120,6 +120,26 @@ test("a lock and the end of the server look like a read that is too slow", async
   await outcome;
 });
 
+test("a list behind a lock was too expensive or unavailable, by chance", async (open) => {
+  const [holder, driver] = [await open(), await open({ waitLimitMs: 20_000, maxConnections: 3 })];
+  await query(holder, "CREATE TABLE t (n int)");
+  await holder.transaction(async (connection) => {
+    await connection.query({ text: "LOCK TABLE t", values: [] });
+    const ends = Array.from(
+      { length: 3 },
+      (_, n) =>
+        read(driver, "SELECT n FROM t", { timeoutMs: 300, identity: `reader ${n}` })
+          .then(() => "read", ({ kind }) => kind),
+    );
+    // Where opening a connection takes most of the time, the read is one of too many.
+    for (const end of await Promise.all(ends)) {
+      assert(["unavailable", "overloaded"].includes(end), end);
+    }
+  });
+  assertEquals((await read(driver, "SELECT n FROM t")).rows, []);
+  await fails(read(driver, sleep, { timeoutMs: 300 }), "too-slow");
+});
+
 test("a read inside of a transaction of the same driver waits for itself", async (open) => {
   const driver = await open({ maxConnections: 1 });
   const outcome = await driver.transaction(() =>

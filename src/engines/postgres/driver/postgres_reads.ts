@@ -30,6 +30,13 @@ interface Waiting {
   readonly beganAt: number;
 }
 
+interface Turn {
+  readonly session: PostgresSession;
+  readonly connection: PostgresConnection;
+  /** How long the read has waited for its turn and for the session, in milliseconds. */
+  readonly waitedMs: number;
+}
+
 /**
  * The connection for the reads of one request to Postgres. Each read waits until the limiter admits
  * it, and then for a session of the pool. A read that exceeds its limits is canceled on the server.
@@ -87,7 +94,8 @@ export class PostgresReads implements Connection {
     const session = await pool.acquire("read");
     try {
       const connection = await connect(session, limit);
-      return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
+      const waitedMs = clock.elapsedMs() - beganAt;
+      return await this.#read(statement, { session, connection, waitedMs });
     } catch (error) {
       const known = translate(error, statement, "read", raisedMessages);
       // The server also has a time limit, which may be shorter than the limit of the request.
@@ -99,12 +107,12 @@ export class PostgresReads implements Connection {
   }
 
   async #read(
-    connection: PostgresConnection,
     statement: Statement,
-    waitedMs: number,
+    { session, connection, waitedMs }: Turn,
   ): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;
     let cancelled: Promise<void> | null = null;
+    let isLate = false;
     const stop = (reason: DatabaseError): void => {
       stopped ??= reason;
       cancelled ??= read.cancel();
@@ -123,7 +131,10 @@ export class PostgresReads implements Connection {
       // More than half of the read's time was spent waiting, so the read itself may be fast.
       else if (waitedMs > timeoutMs / 2) {
         stop(ended("overloaded", "most of its time it has waited"));
-      } else stop(ended("too-slow", "it took too long"));
+      } else {
+        isLate = true;
+        stop(ended("too-slow", "it took too long"));
+      }
     });
     try {
       const result = await read.result;
@@ -131,6 +142,9 @@ export class PostgresReads implements Connection {
       shared?.measured(statement, clock.elapsedMs() - beganAt);
       return toQueryResult(result, statement);
     } catch (error) {
+      await cancelled;
+      // Other reads of the table may be fast, so the request is not the cause.
+      if (isLate && await this.#isBlocked(session, statement)) throw lockTimeout();
       throw stopped ?? error;
     } finally {
       endWatch();
@@ -138,6 +152,26 @@ export class PostgresReads implements Connection {
       await cancelled;
     }
   }
+
+  /** Returns true if a statement waits for the lock of a table. EXPLAIN then waits as well. */
+  async #isBlocked(session: PostgresSession, { text, values }: Statement): Promise<boolean> {
+    // A canceled read may have closed its connection. The session then opens another one.
+    const connection = session.connection();
+    let cancelled: Promise<void> | null = null;
+    const plan = connection.read(`EXPLAIN ${text}`, values.map(toPostgresText), () => true);
+    const stop = this.#parts.clock.after(explainLimitMs, () => cancelled = plan.cancel());
+    await plan.result.catch(() => {});
+    stop();
+    await cancelled;
+    return cancelled !== null;
+  }
+}
+
+/** The time after which EXPLAIN is known to wait for a lock, in milliseconds. */
+const explainLimitMs = 1_000;
+
+function lockTimeout(): DatabaseError {
+  return ended("unavailable", "another session locks the table");
 }
 
 function tooLarge(): DatabaseError {
