@@ -77,6 +77,18 @@ Deno.test("--users: accounts of the command line log in, and write by their role
   });
 });
 
+Deno.test("a table with the name auth had no path with --users, after the file was changed", async () => {
+  await withShop(async (cwd) => {
+    const db = await openDatabase(`sqlite:${cwd}/shop.db`);
+    await db.query({ text: "CREATE TABLE auth (id INTEGER PRIMARY KEY, name TEXT)", values: [] });
+    await db.close();
+    await using service = startChild([cli, "shop.db", "--users", "--port", "0"], { cwd });
+    const [origin = ""] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/);
+    assertEquals((await (await fetch(`${origin}/api/tables.auth`)).json()).items, []);
+    assertEquals(await (await fetch(`${origin}/api/auth/me`)).json(), { user: null });
+  });
+});
+
 Deno.test("a configuration has the accounts of its own table, and its own store", async () => {
   await withShop(async (cwd) => {
     const mod = new URL("../../", import.meta.url);

@@ -97,7 +97,11 @@ export async function serveDatabase(
       search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
       resources: tables.map((table) =>
-        definition(table, rights, { hasStreams: follows(table), auth: acting?.scopes })
+        definition(table, rights, {
+          hasStreams: follows(table),
+          auth: acting?.scopes,
+          path: accountsIn !== undefined && table.name === "auth" ? pathWithAccounts : undefined,
+        })
       ),
       ...(acting === null ? {} : { auth: acting.auth, actAs: acting.actAs }),
     },
@@ -116,6 +120,9 @@ export async function serveDatabase(
     installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,
   };
 }
+
+/** The path of a table `auth` if the routes of the accounts have the path `auth`. */
+const pathWithAccounts = "tables.auth";
 
 /** Returns a sentence about live streams, with the names of tables that have none. */
 function streamsExcept(
@@ -171,8 +178,9 @@ async function install(
 function definition(
   table: TableInfo,
   rights: CliRights,
-  { hasStreams, auth }: {
+  { hasStreams, auth, path }: {
     readonly hasStreams: boolean;
+    readonly path: string | undefined;
     readonly auth: SupabaseRoles["scopes"] | undefined;
   },
 ): ResourceDefinition {
@@ -184,6 +192,7 @@ function definition(
     // As no column is known to be a version, ETags are hashes of rows.
     etag: {},
     ...(auth === undefined ? {} : { auth }),
+    ...(path === undefined ? {} : { path }),
   };
   return resource(table, options);
 }

@@ -123,7 +123,8 @@ async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): P
     }
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === "unavailable") return;
-    throw new Error(`${subject}: "${table.name}" cannot be read: ${reasonOf(error)}`, {
+    const hint = isOwn ? ". Name the table of the accounts in users: { table, columns }" : "";
+    throw new Error(`${subject}: "${table.name}" cannot be read: ${reasonOf(error)}${hint}`, {
       cause: error,
     });
   }
