@@ -120,7 +120,7 @@ test("a lock and the end of the server look like a read that is too slow", async
   await outcome;
 });
 
-test("a list behind a lock was too expensive or unavailable, by chance", async (open) => {
+test("a list that waited for a lock was too expensive or unavailable, by chance", async (open) => {
   const [holder, driver] = [await open(), await open({ waitLimitMs: 20_000, maxConnections: 3 })];
   await query(holder, "CREATE TABLE t (n int)");
   await holder.transaction(async (connection) => {
