@@ -7,6 +7,7 @@ import type { MigrateOptions } from "./migrations/migrate_options.ts";
 
 /** An open database that resources can be served from. */
 export interface Database extends DatabaseHandle {
+  /** The driver that runs the statements of this database. */
   readonly driver: Driver;
   /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;

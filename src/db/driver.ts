@@ -33,6 +33,7 @@ export interface Connection {
 
 /** The role of the database that runs statements, and the settings that its policies read. */
 export interface DatabaseIdentity {
+  /** The name of the role. */
   readonly role: string;
   /** The values of the settings, by their names, such as `request.jwt.claims`. */
   readonly settings: Readonly<Record<string, string>>;
@@ -126,6 +127,7 @@ export interface Driver extends Connection {
 
 /** The use of a pool of connections. */
 export interface PoolUsage {
+  /** The number of connections in the pool. */
   readonly size: number;
   /** The number of connections in use. */
   readonly used: number;

@@ -23,6 +23,7 @@ export interface EngineParts {
  * drivers. A dialect is one value, which a driver creates when it connects.
  */
 export interface Dialect {
+  /** The engine family. */
   readonly engine: Engine;
   /** The description of the engine outside of SQL. `engineOf` returns it with its complete type. */
   readonly parts: EngineParts;
@@ -209,6 +210,7 @@ export interface RowEstimate {
 
 /** The names of the columns of a list of keys. No table in the statement uses these names. */
 export interface ListNames {
+  /** The name of the list in the statement. */
   readonly list: Fragment;
   /** The name of the column with the ordinal of each key. */
   readonly ordinal: Fragment;
@@ -224,8 +226,11 @@ export interface RowsOfKeys {
   readonly names: ListNames;
   /** The table expression that {@link Dialect.listed} returns for the keys. */
   readonly keys: Fragment;
+  /** The table of the rows. */
   readonly table: Fragment;
+  /** The primary key of the table. */
   readonly primaryKey: readonly ColumnInfo[];
+  /** The columns to read. */
   readonly columns: readonly ColumnInfo[];
   /** The columns by which `order` sorts. */
   readonly sorted: readonly ColumnInfo[];
@@ -273,6 +278,7 @@ export interface ImageDialect {
 export interface RowImages {
   /** The table, which need not contain the rows now. */
   readonly table: TableInfo;
+  /** The SQL of the table after FROM. */
   readonly from: Fragment;
   /** The columns for which `rows` contains values. */
   readonly columns: readonly ColumnInfo[];

@@ -36,7 +36,10 @@ export interface MetricDialect {
 export interface QuickMetrics {
   /** The cell that marks a metric as inexact, so that an exact statement must compute it. */
   readonly inexact: string;
+  /** Returns true if the column has faster metrics. */
   serves(column: ColumnInfo): boolean;
+  /** Returns SQL for the sum, like {@link MetricDialect.sum}. */
   sum(column: ColumnInfo): Fragment;
+  /** Returns SQL for the average, like {@link MetricDialect.average}. */
   average(column: ColumnInfo): Fragment;
 }

@@ -54,6 +54,14 @@ Deno.test("every name of mod.ts has an example, or is shown by that of another",
   assertEquals(Object.keys(shownBy).filter((name) => !without.includes(name)), [], "out of date");
 });
 
+Deno.test("every exported name and every member of it is documented", async () => {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", `${root}dev/doc_lint.ts`],
+    stdout: "null",
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+});
+
 Deno.test("each public name is exported from one place", () => {
   const places = new Map<string, string[]>();
   for (const [file, names] of documented) {
