@@ -33,13 +33,16 @@ export type Filter<Of = AnyTable> =
 export interface Comparison {
   /** Distinguishes a comparison from other filter nodes. */
   readonly kind: "compare";
+  /** The compared column. */
   readonly column: ColumnInfo;
   /**
    * The names that lead from the column to the compared value in its JSON document. Absent if the
    * column's whole value is compared. Only the database evaluates a comparison with a path.
    */
   readonly path?: JsonPath;
+  /** The operator. */
   readonly operator: Operator;
+  /** The operands. */
   readonly values: readonly unknown[];
 }
 
@@ -70,6 +73,7 @@ export interface Related {
 export interface Not {
   /** Distinguishes a negation from other filter nodes. */
   readonly kind: "not";
+  /** The inverted filter. */
   readonly term: Filter;
 }
 
