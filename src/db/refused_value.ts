@@ -4,27 +4,27 @@ import { DatabaseError } from "./database_error.ts";
 import { databaseProblem } from "./database_problem.ts";
 import type { Driver } from "./driver.ts";
 
-/** A value, and the column whose type the value must have. */
+/** A value for a column, whose type it must have. */
 export interface TypedValue {
   readonly column: ColumnInfo;
   readonly value: unknown;
 }
 
-/** Returns true if only the database knows which values the column's type accepts. */
+/** Returns true if only the database knows which values the column accepts. */
 export function hasOwnType({ databaseType }: ColumnInfo): boolean {
   return databaseType !== undefined;
 }
 
-/** A value that the database rejects for the type of its column, and the error of the database. */
+/** A value that the database rejects for its column's type, and the database's error. */
 export interface RefusedValue<T extends TypedValue> {
   readonly value: T;
   readonly error: DatabaseError;
 }
 
 /**
- * Finds the first value that the database rejects for its column's type, or returns null if there
- * is none. Only the database knows what an `inet` or a range accepts. The search is a bisection:
- * each statement tests a part of the values.
+ * Finds the first value that the database rejects for its column's type. Returns null if there is
+ * none. Only the database knows what an `inet` or a range accepts. The search is a bisection: each
+ * statement tests a part of the values.
  */
 export async function findRefused<T extends TypedValue>(
   values: readonly T[],

@@ -126,7 +126,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a literal. An error names `field`, which is the list of an item. */
+/** Parses a literal as a value of `column`. An error names `field`, the list that has the value. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

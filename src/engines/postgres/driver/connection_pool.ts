@@ -5,19 +5,19 @@ import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
  * A pool of a few connections to Postgres. Each connection serves one request at a time. Waiting
- * requests form groups by `use`. The groups are served in turn, and each is a first-in, first-out
- * queue. Therefore a read by key proceeds even if fifty transactions or many large reads wait.
+ * requests form groups by `use`. The groups take turns, and each is a queue in order of arrival. So
+ * a read by key gets a connection soon, even if fifty transactions or many large reads wait.
  */
 export interface Pool<T> {
   /**
    * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
-   * `use` names the group of waiting requests. For a single statement, it is the statement's text.
+   * `use` names the group in which the request waits. For a single statement, it is its SQL.
    */
   acquire(use: string): T | Promise<T>;
-  /** Puts a connection back into the pool. The next waiting request gets the connection. */
+  /** Puts a connection back into the pool, or passes it to the next waiting request. */
   release(item: T): void;
   usage(): PoolUsage;
-  /** Rejects all waiting and later requests. Resolves after the wait limit at the latest. */
+  /** Rejects all waiting and later requests. Resolves if all are free, or after the wait limit. */
   close(): Promise<void>;
 }
 
@@ -28,8 +28,8 @@ interface Waiter<T> {
 
 /** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // The most recently used connection is taken first. Under light load, the same few connections
-  // are used and keep their prepared statements.
+  // The connection that was used last is taken first. Under light load, only a few connections are
+  // then used, which keep their prepared statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

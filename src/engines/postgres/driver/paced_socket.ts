@@ -1,12 +1,12 @@
 import { Socket } from "node:net";
 import { sleep } from "../../../runtime/event_loop.ts";
 
-/** The argument of the option `socket` of postgres.js: the server to connect to. */
+/** The argument of postgres.js's option `socket`: the server to which it connects. */
 export interface SocketTarget {
   /** The host names of all servers in the URL. */
   readonly host: readonly string[];
   readonly port: readonly number[];
-  /** The path of a Unix socket, which replaces host and port. False for TCP. */
+  /** The path of a Unix socket, used instead of host and port. False for TCP. */
   readonly path: string | false;
   readonly ssl: unknown;
 }
@@ -17,9 +17,9 @@ const bytesOfBurst = 128 * 1024;
 
 /**
  * Returns the function that creates the sockets of a postgres.js client. Each socket pauses briefly
- * after a burst of bytes. Without the pauses, Deno rarely reads other sockets while a server sends
- * megabytes, which delayed other requests by half a second. With TLS there are no pauses, because
- * the library then reads from another socket.
+ * after it has received many bytes. Without the pauses, Deno rarely reads other sockets while a
+ * server sends megabytes, which delayed other requests by half a second. TLS has no pauses, because
+ * the library then reads from a TLS socket that wraps this one.
  */
 export function createPacedSocketFactory(): (target: SocketTarget) => Socket {
   let attempts = 0;
@@ -29,7 +29,7 @@ export function createPacedSocketFactory(): (target: SocketTarget) => Socket {
     if (path !== false) return socket.connect(path);
     const at = attempts++ % host.length;
     const server = { host: host[at] ?? "localhost", port: port[at] ?? defaultPort };
-    // TLS reads the server name from these members, which the library's own sockets also have.
+    // TLS takes the server's name from these members. The library's own sockets have them, too.
     return Object.assign(socket, server, { ssl }).connect(server);
   };
 }
@@ -41,7 +41,7 @@ function pauseAfterBursts(socket: Socket): void {
     if (received < bytesOfBurst) return;
     received = 0;
     socket.pause();
-    // A timer, unlike a microtask, lets the event loop handle all other events first.
+    // A timer, unlike a microtask, lets the event loop first handle all other events.
     void sleep(0).then(() => socket.resume());
   });
 }

@@ -12,7 +12,7 @@ import {
   errorPrefix,
 } from "../../../db/driver_options.ts";
 
-/** Options for opening PGlite, a Postgres that runs inside this process. */
+/** Options for opening PGlite, which is Postgres inside this process. */
 export type PgliteOptions = DriverOptions;
 
 const pgliteOptions = group(driverOptionDescriptions satisfies Described<PgliteOptions>).required();
@@ -47,9 +47,9 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
 }
 
 /**
- * Opens a driver that shares a PGlite that the program has open. Statements of the program wait
- * while a transaction of the service is open. The time zone of the PGlite becomes UTC. The PGlite
- * stays open when the driver closes.
+ * Opens a driver that shares a PGlite with the program that has opened it. The program's statements
+ * wait while a transaction of the service is open. The PGlite's time zone becomes UTC. Closing the
+ * driver does not close the PGlite.
  */
 export async function openPgliteOfClient(
   client: object,
@@ -59,7 +59,7 @@ export async function openPgliteOfClient(
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
   }
-  // The cast is safe: Drizzle's client is a PGlite, and the driver uses only declared members.
+  // The cast is safe: Drizzle's client is a PGlite, of which the driver uses only declared members.
   const library = client as PgliteClient;
   await library.waitReady;
   await library.query("SET TIME ZONE 'UTC'", [], {});
@@ -76,13 +76,13 @@ export async function openPgliteOfClient(
   });
 }
 
-/** Disables PGlite's conversions of values, which lose digits and alter invalid values. */
+/** Turns off PGlite's conversions of values, which lose digits and change invalid values. */
 function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** Creates the session of a PGlite, which runs in this process. The connection is never lost. */
+/** Creates the session of a PGlite. It runs in this process, so its connection is never lost. */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,
@@ -102,7 +102,7 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
-    // PGlite returns all rows together. It blocks the process and cannot abort a statement.
+    // PGlite returns all rows together, blocks the process, and cannot abort a statement.
     read(text, values, keep) {
       const result = connection.run(text, values);
       return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };

@@ -1,30 +1,30 @@
 import type { ResultColumn } from "../../../db/driver.ts";
 import type { BoundStatement } from "./prepared_statements.ts";
 
-/** A session of the Postgres driver, with any library. It has at most one open connection. */
+/** A session of the Postgres driver, for any client library. It has one connection or none. */
 export interface PostgresSession {
-  /** Returns the open connection. Opens a connection at the first call, and after a loss. */
+  /** Returns the open connection. The first call opens it, and so does a call after it was lost. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
 
 /**
- * One connection of the Postgres driver, with any library. A lost connection never reconnects,
- * because a transaction is bound to one connection.
+ * A connection of the Postgres driver, for any client library. Once it is lost, it never connects
+ * again, because a transaction belongs to one connection.
  */
 export interface PostgresConnection {
   /**
-   * Null if the connection is open. Otherwise a promise. It resolves once the connection is open,
-   * and rejects with the library's error if opening fails.
+   * Null if the connection is open. Otherwise a promise that resolves once it is open, and rejects
+   * with the library's error if it cannot be opened.
    */
   readonly opening: Promise<void> | null;
   /** True if the connection is lost. The server has then rolled back any open transaction. */
   readonly lost: boolean;
   /**
-   * Runs one statement. Values are text in both directions. Rejects with the library's own errors.
-   * Rejects as `unavailable` if the connection was lost before the statement was sent. Set
-   * `isPipelined` if further statements are sent before the response. Then the statement is sent at
-   * most once, even if its prepared form is stale.
+   * Runs one statement. Values are text in both directions. Rejects with the library's own errors,
+   * or as `unavailable` if the connection was lost before the statement was sent. Set `isPipelined`
+   * if more statements are sent before the response. Then the statement is sent only once, even if
+   * its prepared form is stale.
    */
   run(
     text: string,
@@ -32,8 +32,8 @@ export interface PostgresConnection {
     isPipelined?: boolean,
   ): Promise<PostgresResult>;
   /**
-   * Runs one read-only statement. `keep` is called for each row when it arrives. If `keep` returns
-   * false, the result omits this row and all previous rows. For `isPipelined`, see `run`.
+   * Runs a statement that only reads. `keep` is called with each row when it arrives. If it returns
+   * false, the result lacks this row and all previous rows. For `isPipelined`, see `run`.
    */
   read(
     text: string,
@@ -42,16 +42,16 @@ export interface PostgresConnection {
     isPipelined?: boolean,
   ): ScheduledRead;
   /**
-   * Runs two prepared statements in one message, as one transaction. The first statement returns no
-   * row, and the second one is read-only and returns the result. If one fails, no other effect
-   * remains. Returns null if a statement was not yet prepared. Absent if nothing is prepared.
+   * Runs two prepared statements in one message, as one transaction. The first returns no row. The
+   * second only reads, and returns the result. If one fails, the other has no effect either.
+   * Returns null if one was not prepared yet. Absent if connections prepare nothing.
    */
   readAfter?(
     first: BoundStatement,
     statement: BoundStatement,
     keep: (row: readonly (string | null)[]) => boolean,
   ): ScheduledRead | null;
-  /** Closes the connection, even within a transaction. The server rolls back uncommitted work. */
+  /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }
 
@@ -59,13 +59,13 @@ export interface ScheduledRead {
   /** The result of the read. Rejects like {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;
   /**
-   * Cancels the read on the server if the library can. Resolves when the connection can be used
-   * again safely or has been closed. Never rejects.
+   * Cancels the read on the server, if the library can. Resolves when the connection is safe to use
+   * again or has been closed. Never rejects.
    */
   cancel(): Promise<void>;
 }
 
-/** The result of a statement in the Postgres driver, with any library. */
+/** The result of a statement in the Postgres driver, for any client library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   /** The executed command, for example `INSERT`. */

@@ -27,33 +27,33 @@ import { ActingDriver, type ActingDriverParts } from "./transactions/acting_driv
 import { begin, runTransaction } from "./transactions/postgres_transaction.ts";
 import { commitListeners, transactionGuard } from "../../../db/transact.ts";
 
-/** The library-specific parts of a Postgres driver, and the settings of the driver. */
+/** The parts of a Postgres driver that depend on the client library, and the driver's settings. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
-  /** The maximum number of sessions for reads that may examine many rows. */
+  /** The maximum number of sessions that run reads which can examine many rows. */
   readonly maxReads: number;
-  /** The maximum time for obtaining a session and starting a transaction, in milliseconds. */
+  /** The time limit for getting a session and beginning a transaction, in milliseconds. */
   readonly waitLimitMs: number;
-  /** True if clients see the messages of RAISE. Default: true. */
+  /** True if clients see the messages that RAISE sends. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
-  /** True if a connection sends several statements before the responses. Default: false. */
+  /** True if a connection can send several statements before the first response. Default: false. */
   readonly pipelines?: boolean;
-  /** Replaces each connection before its next use. Absent if connections cache no plans. */
+  /** Replaces each connection before its next use. Absent if connections cache no query plans. */
   readonly renewConnections?: () => void;
-  /** Closes the resources that the sessions share. */
+  /** Closes the objects that the sessions share. */
   readonly close: () => Promise<void>;
 }
 
-/** Sessions in addition to `maxReads`: two for quick reads, one for reads by key, one for writes. */
+/** The sessions besides `maxReads`: two for quick reads, one for reads by key, one for writes. */
 const reservedSessions = 4;
 
-/** Creates the Postgres driver from sessions of any library. */
+/** Creates the Postgres driver from sessions of any client library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
 }
@@ -86,7 +86,7 @@ class PostgresDriver implements Driver {
     };
     const limiter = (maxRunning: number) =>
       new ReadLimiter({ ...options, maxRunning, maxWaiting: maxWaitingReads });
-    // Reads by key do not wait for the reads of requests, which may be longer.
+    // Reads by key have their own queue, so that they do not wait for lists, which can take longer.
     const shared = (assumedMs: number) => pipelines ? new SharedReads(parts, assumedMs) : null;
     const hasSessions = options.sessions.length >= options.maxReads + reservedSessions;
     this.#parts = {
@@ -182,7 +182,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Matches a statement that can be repeated safely. WITH is excluded: it may contain an INSERT. */
+/** Matches a statement that can safely run twice. Not WITH, because it can contain an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 function tooLate(limitMs: number): DatabaseError {

@@ -8,10 +8,10 @@ import { raisedMessage } from "../../../db/raised_message.ts";
 import { isOutsideScope } from "../sql/require_row.ts";
 
 /**
- * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
- * if the statement may have reached the server and changed something. If the connection was lost in
- * this case, the outcome is unknown. `showsRaised` is true if clients see the messages of RAISE. A
- * DatabaseError and an error without a code stay unchanged.
+ * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. `sent` is
+ * true if the statement may have reached the server and changed rows. Then the outcome is unknown
+ * if the connection was lost. `showsRaised` is true if clients see the messages of RAISE. A
+ * DatabaseError and an error without a code stay the same.
  */
 export function toPostgresError(
   error: unknown,
@@ -39,19 +39,19 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
 }
 
-/** Failures of PL/pgSQL: CASE without a match, and INTO STRICT with no row or several. */
+/** PL/pgSQL failures: a CASE without a match, and INTO STRICT with no row or with several rows. */
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
- * Returns the message of a RAISE in a trigger or a function. A RAISE may have any code. If the code
- * is one of Postgres itself, the field `routine` of the error identifies RAISE.
+ * Returns the message of a RAISE in a trigger or a function. A RAISE can have any code. If it has a
+ * code of Postgres itself, the error's field `routine` shows that it is from RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
-  // The severity distinguishes a SQLSTATE from a code of Node with five letters, like EPIPE.
+  // Only Postgres errors have a severity. Node also has codes with five letters, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
-  // The statuses 405, 407 and 426 require a header, so a trigger cannot choose them.
+  // A trigger cannot choose the statuses 405, 407 and 426, because they require a header.
   const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
   return {
     message: showsMessage ? raisedMessage(error.message) : null,
@@ -64,7 +64,7 @@ function isRaised(error: Error): boolean {
     (error.routine === "exec_stmt_raise" || error.routine === "exec_stmt_assert");
 }
 
-/** Returns true for a SQLSTATE of a class that neither Postgres nor its libraries use. */
+/** Returns true for a SQLSTATE in a class that neither Postgres nor its client libraries use. */
 function isOwnCode(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !postgresClasses.has(code.slice(0, 2));
 }
@@ -76,8 +76,8 @@ const postgresClasses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if a prepared statement returns other columns than before, because its table was
- * altered, or if it does not exist any more. The error of the former has the general code for
+ * Returns true if a prepared statement now returns other columns, because its table was altered, or
+ * if it does not exist any more. In the first case, the error's code is the general one for
  * unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
@@ -86,14 +86,14 @@ export function isStalePlan(error: unknown): boolean {
 }
 
 /**
- * Returns true if a rewrite rule of a view or table rejects RETURNING. The code means any
- * unsupported feature, but the query rewriter uses the code only for RETURNING.
+ * Returns true if a rewrite rule of a view or table does not allow RETURNING. The error's code is
+ * the general one for unsupported features, but the rewriter uses it only for RETURNING.
  */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
 
-/** Returns the fields that name the failed constraint. Each library spells these differently. */
+/** Returns the error's fields that name the failed constraint, which differ between libraries. */
 function failedConstraint(error: Error): FailedConstraint | null {
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   const named = (...names: readonly string[]): string | null => {
@@ -107,7 +107,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if Postgres rejected a value with the code of a wrong statement, as the input
+ * Returns true if Postgres has rejected a value with the code of a wrong statement, as the input
  * functions of tsquery, tsvector, jsonpath and regclass do. Only a wrong statement has a position.
  */
 export function isRejectedValue(error: unknown): boolean {
@@ -119,7 +119,7 @@ export function isRejectedValue(error: unknown): boolean {
   );
 }
 
-/** Codes of syntax errors, and of missing tables, types, functions and schemas. */
+/** The codes of syntax errors, and of missing tables, types, functions and schemas. */
 const codesOfStatements: ReadonlySet<string> = new Set([
   ...["42601", "42P01", "42704", "42883", "3F000"],
 ]);
@@ -129,7 +129,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Returns true if the code means a lost connection. The statement may have been executed. */
+/** Returns true if the code means that the connection was lost. The statement may have run. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }
@@ -141,9 +141,9 @@ const lostAfterSending: ReadonlySet<string> = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "ECONNABORTED",
-  // The condition `statement_completion_unknown`.
+  // Its condition name is `statement_completion_unknown`.
   "40003",
-  // The server was shut down, or closed this connection, perhaps after the commit.
+  // The server was shut down, or has closed this connection, perhaps after the commit.
   "57P01",
   "57P02",
 ]);
@@ -160,7 +160,7 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** A view calls a function that writes, or a standby server rejects a write. */
+/** A view called a function that writes, or a standby server rejected a write. */
 const readOnlyTransaction = "25006";
 
 function kindOf(code: string): DatabaseErrorKind {
@@ -170,15 +170,15 @@ function kindOf(code: string): DatabaseErrorKind {
 
 const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23505", "unique"],
-  // A violated exclusion constraint: another row conflicts with this row.
+  // An exclusion constraint was violated: another row conflicts with this one.
   ["23P01", "unique"],
   ["23503", "foreign-key"],
   ["23001", "foreign-key"],
   ["23502", "not-null"],
   ["23514", "check"],
-  // RAISE EXCEPTION of a trigger rejects the row, like RAISE(ABORT) in SQLite.
+  // A trigger's RAISE EXCEPTION has rejected the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
-  // A failed ASSERT of a trigger rejects the row.
+  // A trigger's ASSERT has failed and thus rejected the row.
   ["P0004", "check"],
   ["40001", "retryable"],
   ["40P01", "retryable"],
@@ -186,7 +186,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
-  // The server computes nothing when it parses a bound value, so the value is not the cause.
+  // Parsing a bound value computes nothing, so the client's value is not the cause.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),
@@ -197,7 +197,7 @@ const classes: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["08", "unavailable"],
   ["22", "invalid-value"],
   ["53", "unavailable"],
-  // A value is too large, for example for an index row.
+  // A value is too large for the server, for example in an index.
   ["54", "invalid-value"],
   ["57", "unavailable"],
   ["58", "unavailable"],

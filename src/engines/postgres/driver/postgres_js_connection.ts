@@ -13,13 +13,13 @@ import type { RoleWatch } from "./role_watch.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Returns true for a pooler that assigns connections per transaction. LISTEN is impossible there.
+ * Returns true for a pooler that assigns connections by transaction, so that LISTEN is impossible.
  */
 export function isPoolerUrl(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
-/** The Postgres server that another client connects to, as options of postgres.js. */
+/** The Postgres server to which another client connects, as options of postgres.js. */
 export interface PostgresServerOptions {
   readonly host?: unknown;
   readonly port?: unknown;
@@ -34,7 +34,7 @@ export interface PostgresServerOptions {
 
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  /** Replaces the server in the URL. Null if the URL determines the server. */
+  /** Overrides the server in the URL. Null if the URL determines the server. */
   readonly server: PostgresServerOptions | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
@@ -42,9 +42,9 @@ export interface PostgresJsConnectionOptions {
   };
   readonly clock: Clock;
   readonly waitLimitMs: number;
-  /** The number of listeners. If there is at least one, this process signals after its commits. */
+  /** The number of listeners for signals. If there is any, this process signals after commits. */
   readonly listeners: { count: number };
-  /** A counter that all connections share. It increases whenever a table is altered. */
+  /** A counter for all connections, which grows when a table is found to have been altered. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -52,14 +52,14 @@ export interface PostgresJsConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** The time for connecting in addition to the library's own limit, in milliseconds. */
+/** How much longer than the library's own limit connecting can take, in milliseconds. */
 const graceMs = 1_000;
 
 /**
- * One postgres.js connection: a client with a pool of one connection, which is discarded if that
- * connection is lost. Otherwise the library would reconnect and send the queued statements again,
- * and a statement of a transaction would be committed separately. The library also never resolves a
- * statement that was sent between a socket's error and the socket's end.
+ * One postgres.js connection: a client with a pool of one connection, which is discarded if the
+ * connection is lost. Otherwise the library would connect again and send the waiting statements,
+ * and a statement of a transaction would be committed on its own. Also, the library never resolves
+ * a statement that was sent between a socket's error and the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
@@ -69,7 +69,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #pooled: boolean;
   readonly #prepared = new PreparedStatements();
   #announces: boolean;
-  /** The functions that reject the statements that were sent but not completed. */
+  /** Functions that reject the statements which were sent but have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
   #ending: Promise<void> | null = null;
@@ -87,7 +87,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered after this connection was opened, or if it prepares no more. */
+  /** True if a table was altered after this connection was opened, or if it can prepare no more. */
   get stale(): boolean {
     return this.#prepared.isFull || this.#alterations !== this.#options.alterations.count;
   }
@@ -132,22 +132,22 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
   }
 
-  /** Checks the roles again before the next statement, unless they were just checked. */
+  /** Reads the roles again before the next statement, unless they were just read. */
   checkRoles(roles: RoleWatch): void {
-    // With a pooler, no statement is prepared, so no plan can be stale.
+    // With a pooler, no statement is prepared, so no plan can become stale.
     if (this.opening !== null || this.#pooled) return;
     const checked = roles.check(this);
     if (checked !== null) this.opening = this.#within(checked);
   }
 
-  /** Sets whether this process signals after its commits. If so, the triggers need not signal. */
+  /** Sets whether this process sends signals after its commits, so that triggers do not. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
     this.opening = this.#begin(`SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`);
   }
 
-  /** Closes the connection after the running statement, but not later than the wait limit. */
+  /** Closes the connection after the statement that runs, or at the latest after the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
@@ -160,11 +160,11 @@ export class PostgresJsConnection implements PostgresConnection {
       max: 1,
       prepare: !this.#pooled,
       connect_timeout: Math.ceil(waitLimitMs / 1000),
-      // 0 disables a timer that could close a connection in the middle of a transaction.
+      // 0 turns off a timer that could close a connection in the middle of a transaction.
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
-      // Passes the server and the credentials of the client unchanged.
+      // Passes the other client's server and credentials to the library unchanged.
       ...(server as postgres.Options<Record<string, postgres.PostgresType>> | null),
       types: { text: textValues },
       connection: this.#settings(),
@@ -175,8 +175,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Returns the settings of a new session. With these settings, every server formats values in the
-   * same way. Poolers reject unknown settings.
+   * Returns the settings of a new session, with which every server returns values in the same form.
+   * A pooler gets none that it would reject.
    */
   #settings(): Record<string, string | number> {
     const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
@@ -191,7 +191,7 @@ export class PostgresJsConnection implements PostgresConnection {
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,
-        // A string, because the library omits falsy values like the number 0.
+        // A string, because the library omits falsy settings such as the number 0.
         max_parallel_workers_per_gather: String(maxParallelWorkers),
         jit: "off", // The compiler takes up to seconds for a nested filter.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)), // 0 would mean no limit.
@@ -200,7 +200,7 @@ export class PostgresJsConnection implements PostgresConnection {
     };
   }
 
-  /** Returns the options that are missing in the type declarations of postgres.js. */
+  /** Returns the options that the type declarations of postgres.js lack. */
   #undeclared() {
     const { notified } = this.#options;
     return {
@@ -212,16 +212,16 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Opens the connection by a separate statement. The library keeps the first statement of a
-   * connection until it can connect, even after the waiting request has timed out.
+   * Runs a first statement, which opens the connection. The library keeps a connection's first
+   * statement until it can connect, even after the request that waits has timed out.
    */
   #begin(text: string): Promise<void> {
     return this.#within(this.#send(text, [], { prepare: false }).result);
   }
 
-  /** Waits for the work that precedes the next statement. Drops a connection that hangs. */
+  /** Waits for the work that precedes the next statement. Drops the connection if it hangs. */
   async #within(work: Promise<unknown>): Promise<void> {
-    // The library retries forever if a proxy accepts each connection and closes it immediately.
+    // If a proxy accepts each connection and closes it immediately, the library retries forever.
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
@@ -241,18 +241,17 @@ export class PostgresJsConnection implements PostgresConnection {
     { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
-      /** True if the text is a message of several statements. The result is the one of the last. */
+      /** True if `text` is a message of several statements. The result is that of the last one. */
       readonly simple?: boolean;
     },
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): ScheduledRead {
-    // `simple: false` is missing in the declarations. Without it, the library sends a statement
-    // without values by the simple protocol, which would run several statements in one string.
+    // The declarations lack `simple: false`. Without it, the library would send a statement without
+    // values by the simple protocol, in which one string can contain several statements.
     const options = { prepare, simple };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) neverRepeat(query);
-    // Makes each row an array. A separate call, because the type that `values()` returns has no
-    // `forEach`.
+    // Makes rows arrays. This is a separate call, because the type of its result has no `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {
@@ -265,7 +264,7 @@ export class PostgresJsConnection implements PostgresConnection {
         (all) => {
           this.#sent.delete(reject);
           if (prepare) this.#prepared.confirm(text, query);
-          // The result of several statements is an array of results, unlike its declaration.
+          // The cast is safe: for several statements, the result is an array of results.
           const [last = all] = simple ? (all as unknown as typeof all[]).slice(-1) : [];
           const { command, count, columns } = last;
           resolve({ rows, command, count, columns });
@@ -282,9 +281,9 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Cancels a query. Drops the connection if the request could cancel a later query. A pooler may
-   * pass the request on after it has given the server connection to another client. With TLS, the
-   * library hides when the server has received the request.
+   * Cancels a query. Drops the connection if the cancel request could affect a later query: a
+   * pooler can pass it on after it has assigned the server's connection to another client, and with
+   * TLS, the library hides when the server has received it.
    */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
@@ -302,10 +301,10 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // The library may still open a scheduled connection, and that connection must be closed too.
+    // The library may still open a scheduled connection, which must be closed, too.
     await sleep(10);
     // The declarations lack `close()`. Unlike a second `end()`, it also closes such a connection.
-    // The promise of `close()` may never resolve if `end()` has rejected a statement.
+    // Its promise may never resolve if `end()` has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }
@@ -314,10 +313,10 @@ function keepAll(): boolean {
   return true;
 }
 
-/** Returns true if the server sent the error. The connection is then still usable. */
+/** Returns true if the server has sent the error, so that the connection can still be used. */
 function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers send only the localized severity.
+  // Older servers and some poolers send the severity only in the server's language.
   return (error.severity ?? error.severity_local) === "ERROR";
 }
 

@@ -17,20 +17,20 @@ import { createPostgresSignals } from "./postgres_signals.ts";
 export type { DriverOptions, PostgresOptions };
 
 /**
- * Opens the driver of a Postgres server with postgres.js. An unreachable server causes a notice,
- * and every query tries to connect again. Throws if the server rejects the connection, for example
- * because of a wrong password. `?prepare=false` in the URL is for poolers that assign connections
- * per transaction. Then no statement is prepared, and no setting is sent that poolers reject. The
- * time limits of statements and locks must be set on the role in this case.
+ * Opens the driver of a Postgres server with postgres.js. If the server cannot be reached, it
+ * reports a notice, and every query tries to connect again. It throws if the server rejects the
+ * connection, for example because of a wrong password. `?prepare=false` in the URL is for poolers
+ * that assign connections by transaction. Then no statement is prepared, and no setting is sent
+ * that poolers reject. The time limits of statements and locks must then be set on the role.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
   return await open({ url, server: null }, given);
 }
 
 /**
- * Opens the driver of the server that a client of postgres.js or of node-postgres (a `Pool` or a
- * `Client`) connects to, as the same user. The driver has a separate pool, whose sessions have the
- * settings of the service. The client stays open when the driver closes.
+ * Opens a driver for the server to which a client of postgres.js or node-postgres (a `Pool` or a
+ * `Client`) connects, as the same user. The driver has a separate pool, whose sessions have the
+ * service's settings. Closing the driver does not close the client.
  */
 export async function openPostgresOfClient(
   client: object,
@@ -67,7 +67,7 @@ async function open(
     signals: isPoolerUrl(url) || options.readOnly === true
       ? null
       : createPostgresSignals(connectionOptions),
-    // With a pooler, a statement with values costs two round trips: to describe and to run it.
+    // Without prepared statements, a statement with values needs two round trips: describe and run.
     pipelines: !isPoolerUrl(url),
     renewConnections,
     close: () => Promise.resolve(),
@@ -101,7 +101,7 @@ function session(
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      // A new connection replaces one whose prepared statements are stale or too many.
+      // A connection is replaced if its prepared statements can be stale, or if it has too many.
       if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {

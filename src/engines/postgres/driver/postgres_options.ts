@@ -8,18 +8,19 @@ export interface PostgresOptions extends DriverOptions {
   /** The maximum number of connections. Default: 10. */
   readonly maxConnections?: number | undefined;
   /**
-   * The maximum number of connections for reads that may examine many rows: lists, counts,
-   * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
+   * The maximum number of connections for reads that can examine many rows: lists, counts,
+   * aggregates, includes. Default: half of the connections. Reads by key and writes use the others.
    */
   readonly maxReadConnections?: number | undefined;
   /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
-   * The maximum number of additional server processes for one statement (the setting
-   * `max_parallel_workers_per_gather`). Default: 0, so one request never uses several processors.
+   * The maximum number of additional server processes for a statement (the setting
+   * `max_parallel_workers_per_gather`). Default: 0, so one request never occupies several
+   * processors.
    */
   readonly maxParallelWorkers?: number | undefined;
-  /** Receives the notice that the server cannot be reached. */
+  /** Receives a notice if the server cannot be reached. */
   readonly observe?: Observer | undefined;
 }
 
@@ -27,10 +28,10 @@ export const postgresOptionRules = group(
   {
     ...driverOptionDescriptions,
     maxConnections: whole({ from: 1 }).default(10),
-    // The default depends on the number of connections.
+    // Its default is half of `maxConnections`, which is not known here.
     maxReadConnections: whole({ from: 1 }),
     statementTimeoutMs: timerMs().default(15_000),
-    // The server accepts at most 1,024.
+    // Postgres accepts at most 1,024.
     maxParallelWorkers: whole({ from: 0, to: 1_024 }).default(0),
     observe: callback<Observer>(),
   } satisfies Described<PostgresOptions>,

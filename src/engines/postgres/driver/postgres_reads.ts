@@ -10,16 +10,16 @@ import type { PostgresConnection, PostgresSession } from "./postgres_connection.
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
-/** The objects that the reads of all requests in a Postgres driver share. */
+/** The objects that the reads of all requests share in a Postgres driver. */
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
-  /** Returns the connection of a session when it is open. */
+  /** Returns the connection of a session once it is open. */
   readonly connect: (session: PostgresSession, limit: Deadline) => Promise<PostgresConnection>;
-  /** Limits how many reads use a session of the pool at the same time. */
+  /** Limits how many reads use sessions of the pool at the same time. */
   readonly turns: ReadLimiter;
-  /** Runs quick reads of several requests on one connection, or null if connections do not. */
+  /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
   readonly shared: SharedReads | null;
-  /** In whose name quick reads run. */
+  /** The identity in whose name quick reads run. Absent for the login role. */
   readonly identity?: DatabaseIdentity;
   /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
@@ -38,8 +38,8 @@ interface Turn {
 }
 
 /**
- * The connection for the reads of one request to Postgres. Each read waits until the limiter admits
- * it, and then for a session of the pool. A read that exceeds its limits is canceled on the server.
+ * The connection for the reads of one request to Postgres. Each read waits for the read limiter,
+ * and then for a session of the pool. If it exceeds its limits, it is canceled on the server.
  */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadDependencies;
@@ -56,7 +56,7 @@ export class PostgresReads implements Connection {
     return await this.#shared(statement) ?? await this.#alone(statement);
   }
 
-  /** Returns null if the statement is not known to be quick or did not end in time. */
+  /** Returns null if the statement is not known to be quick, or did not end in time. */
   async #shared(statement: Statement): Promise<QueryResult | null> {
     const { shared, sharedTurns, identity } = this.#parts;
     if (shared === null || !shared.isQuick(statement)) return null;
@@ -98,7 +98,7 @@ export class PostgresReads implements Connection {
       return await this.#read(statement, { session, connection, waitedMs });
     } catch (error) {
       const known = translate(error, statement, "read", raisedMessages);
-      // The server also has a time limit, which may be shorter than the limit of the request.
+      // The server has its own time limit, which can be shorter than the limit of the request.
       const isLate = known instanceof DatabaseError && known.kind === "timeout";
       throw isLate ? new DatabaseError("too-slow", error) : known;
     } finally {
@@ -128,7 +128,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, clock, (why) => {
       if (why === "left") stop(ended("too-slow", "its client has left"));
-      // More than half of the read's time was spent waiting, so the read itself may be fast.
+      // More than half of its time was spent waiting, so the read itself may be fast.
       else if (waitedMs > timeoutMs / 2) {
         stop(ended("overloaded", "most of its time it has waited"));
       } else {
@@ -148,7 +148,7 @@ export class PostgresReads implements Connection {
       throw stopped ?? error;
     } finally {
       endWatch();
-      // Until the cancel request has ended, it could cancel the session's next statement.
+      // A cancel request that has not ended could cancel the session's next statement.
       await cancelled;
     }
   }

@@ -7,13 +7,13 @@ import {
 
 const listenAgainMs = 1_000;
 
-/** Creates LISTEN and NOTIFY signals between processes. Each listener has a separate connection. */
+/** Creates signals between processes by LISTEN and NOTIFY. Each listener has its own connection. */
 export function createPostgresSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The id of the server process that sends this process's signals. Empty if it is unknown. */
+      /** The id of the server process from which this process sends signals. Empty if unknown. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
@@ -25,16 +25,16 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // The listener polls now, because it may have missed signals while it had no connection.
+          // Without a connection, the listener may have missed signals, so it polls now.
           onSignal(false);
         } catch {
-          // The error is ignored: listeners also poll, and a lost connection causes a new attempt.
+          // The error is ignored: the listener also polls, and a lost connection is opened again.
           fresh.drop();
         }
       }
 
       function notified(sender: string): void {
-        // A signal from a trigger contains no id of a server process.
+        // A driver's signal contains the id of its server process. A trigger's signal has no id.
         if (sender !== ownBackend) onSignal(sender === "");
       }
 

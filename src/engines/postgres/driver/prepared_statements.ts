@@ -1,24 +1,23 @@
-/** A statement and its bound values, as text. */
 export interface BoundStatement {
   readonly text: string;
   readonly values: readonly (string | null)[];
 }
 
-/** The maximum number of prepared statements, and their maximum length together in characters. */
+/** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** The maximum length of a statement for which a full connection is replaced, in characters. */
+/** A statement longer than this, in characters, does not make a full connection be replaced. */
 const maxUsualLength = 10_000;
 
 /** The statements that postgres.js prepares on one connection. */
 export class PreparedStatements {
-  /** The names of the statements on the server. Null before the server has confirmed a statement. */
+  /** The statements' names on the server. Null until the server has confirmed a statement. */
   readonly #names = new Map<string, string | null>();
-  /** True if the connection has to be replaced, so that further statements can be prepared. */
+  /** True if no more statements can be prepared, so that the connection must be replaced. */
   isFull = false;
   #length = 0;
 
-  /** Returns true if a statement is prepared, or may be prepared now. */
+  /** Returns true if a statement is already prepared, or can be prepared now. */
   admits(text: string): boolean {
     if (this.#names.has(text)) return true;
     const length = this.#length + text.length;
@@ -31,16 +30,16 @@ export class PreparedStatements {
     return true;
   }
 
-  /** Remembers that a query of postgres.js with this text has succeeded, and was prepared. */
+  /** Remembers that a query with this text has succeeded, so that its statement is prepared. */
   confirm(text: string, query: object): void {
-    // Every query of postgres.js that was sent has this undeclared member.
+    // The cast is safe: every query that postgres.js has sent has this undeclared member.
     const { statement } = query as { readonly statement: { readonly name: string } };
     if (this.#names.get(text) !== statement.name) this.#names.set(text, statement.name);
   }
 
   /**
-   * Returns the text of one message that executes prepared statements. The server runs the message
-   * as one transaction. Null if a statement is not prepared, or if a value contains NUL.
+   * Returns one message with EXECUTE for each statement. The server runs the message as one
+   * transaction. Null if a statement is not prepared, or if a value contains NUL.
    */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";
@@ -53,7 +52,7 @@ export class PreparedStatements {
   }
 }
 
-/** Returns a value as SQL that means the same with each value of `standard_conforming_strings`. */
+/** Returns a value as an SQL literal, whatever the setting `standard_conforming_strings` is. */
 function literal(value: string | null): string {
   if (value === null) return "NULL";
   const quoted = `'${value.replaceAll("'", "''")}'`;
@@ -62,9 +61,9 @@ function literal(value: string | null): string {
 
 /**
  * Prevents postgres.js from repeating a query whose prepared statement is stale because its table
- * was altered. The library would repeat the query after all queries that were sent in the meantime.
- * A statement of a failed transaction would then be executed after the end of the transaction, and
- * committed. The library repeats a query only if the query is `prepared` when the error arrives.
+ * was altered. It would repeat the query after all queries that were sent in between. A statement
+ * of a failed transaction would then run after the transaction's end, and be committed. The library
+ * repeats a query only if its member `prepared` is true when the error arrives.
  */
 export function neverRepeat(query: object): void {
   let prepared: unknown;
@@ -72,7 +71,7 @@ export function neverRepeat(query: object): void {
     get: () => prepared,
     set(value: unknown) {
       prepared = value;
-      // The library sends the query in the current task, which ends before this microtask runs.
+      // The library sends the query before this microtask runs, and needs the value until then.
       queueMicrotask(() => prepared = false);
     },
   });

@@ -1,14 +1,13 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
-/** The time after which the roles are read again, before the next statement, in milliseconds. */
+/** The age at which the roles are read again, before the next statement, in milliseconds. */
 const recheckMs = 1_000;
 
 /**
- * Caches the roles that decide which row policies apply in a database. Postgres plans a prepared
+ * Caches the roles that determine which row policies apply in a database. Postgres plans a prepared
  * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
- * rights or a membership. After such a change, the connections of a pool are therefore replaced,
- * together with their plans.
+ * rights or a membership. Then the pool's connections must be replaced, together with their plans.
  */
 export class RoleWatch {
   readonly #clock: Clock;
@@ -16,7 +15,7 @@ export class RoleWatch {
   #readAtMs = -Infinity;
   #known: string | null = null;
 
-  /** Calls `onChange` when the roles have changed since they were last read. */
+  /** `onChange` is called when the roles differ from those that were read before. */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -24,7 +23,7 @@ export class RoleWatch {
 
   /**
    * Returns null if the roles were read within the last second. Otherwise reads them on this
-   * connection. Connections do not wait for each other, because one of them may hang. Rejects with
+   * connection. Connections do not wait for each other, because one of them can hang. Rejects with
    * the library's error if this connection is lost.
    */
   check(connection: PostgresConnection): Promise<void> | null {
@@ -42,11 +41,11 @@ export class RoleWatch {
 }
 
 /**
- * Reads the roles whose rights apply to statements: the current role, the roles that it may take
+ * Reads the roles whose rights apply to statements: the current role, the roles that it can become
  * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
- * and the roles that functions set. The result lists each role with its attributes and its
- * memberships in roles that policies name, or that own tables with policies. Returns null if the
- * server rejects the statement.
+ * and the roles that functions set. Lists each role with its attributes and its memberships in
+ * roles that policies name, or that own tables with policies. Returns null if the server rejects
+ * the query.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {
@@ -54,7 +53,7 @@ async function actingRoles(connection: PostgresConnection): Promise<string | nul
     return roles ?? "";
   } catch (error) {
     if (connection.lost) throw error;
-    // A server that is compatible with Postgres may lack these catalogs.
+    // A server that is only compatible with Postgres can lack these catalogs.
     return null;
   }
 }

@@ -4,14 +4,14 @@ import type { PolicyBypass, RoleLimits } from "../../../db/engine/engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
-/** SQL for the OID of the role whose rights apply to statements. */
+/** SQL for the OID of the role with whose rights statements run. */
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
 /**
- * Returns SQL that is true if row policies restrict a role in the row `c` of `pg_class`. `role` is
- * SQL for the OID of the role. The SQL equals `row_security_active`, but it also works for other
- * roles and reads the catalog in the snapshot of the statement. `row_security_active` may use a
- * cache of the connection that is older than the snapshot.
+ * Returns SQL that is true if row policies restrict a role in the table of the `pg_class` row `c`.
+ * `role` is SQL for the role's OID. Unlike `row_security_active`, the SQL also works for other
+ * roles, and reads the catalog in the snapshot of the statement: the function can use a cache of
+ * the connection that is older than the snapshot.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -21,11 +21,11 @@ export function policiesApplySql(role: string = actingRole): string {
 }
 
 /**
- * The table expressions `asked` and `reached` over the names of the JSON list `$1`. `reached`
- * contains each relation from which a named relation takes rows, the role whose rights apply there,
- * and the reason if this role is not the current one. A view reads with the rights of its owner
- * unless it is `security_invoker`, even in another view. Therefore the innermost view decides. A
- * materialized view has the rows that its owner could read.
+ * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
+ * contains each relation from which a named relation takes rows, the role with whose rights that
+ * happens, and the reason if this role is not the current one. A view reads with the rights of its
+ * owner unless it is `security_invoker`, even inside of another view, so the innermost view
+ * matters. A materialized view has the rows that its owner could read.
  */
 const reachedSql = `asked AS (
     SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
@@ -50,8 +50,8 @@ const reachedSql = `asked AS (
       AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
 
 /**
- * The table expression `kin`: the tables that share rows with a reached table by inheritance or as
- * partitions. A statement applies only the policies of the table that it names.
+ * The table expression `kin`: the tables that share rows with a reached table, by inheritance or as
+ * partitions. Only the policies of the table that a statement names apply to these rows.
  */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
@@ -62,7 +62,7 @@ const kinSql = `kin AS (
       UNION ALL SELECT inhparent, inhrelid, false FROM pg_inherits
     ) e ON e.one = k.oid AND e.is_up = k.is_up)`;
 
-/** The table expression `remote`: the tables of foreign servers, which may have policies. */
+/** The table expression `remote`: tables of other servers, which can have row policies there. */
 const remoteSql = `remote AS (
     SELECT oid FROM pg_class WHERE relkind = 'f'
     UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;
@@ -78,7 +78,7 @@ export async function readPostgresRoleLimits(
     {
       place: "a.place",
       role: "current_user",
-      // The name of the role whose policies hide rows. In a view, it may be the owner of the view.
+      // The role whose policies hide rows. For a view, it can be the view's owner.
       restricted: "s.restricted",
       isRemote: "s.is_remote",
       unreadable: `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
@@ -106,8 +106,8 @@ export async function readPostgresRoleLimits(
 }
 
 /**
- * Reads the protected tables whose rows these tables show although the policies do not apply to the
- * role.
+ * Reads the protected tables whose rows the role can read through these tables although their
+ * policies do not apply to the role.
  */
 export async function readPostgresPolicyBypasses(
   driver: Driver,

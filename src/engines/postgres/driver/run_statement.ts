@@ -6,7 +6,7 @@ import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { isRejectedValue, toPostgresError } from "./postgres_errors.ts";
 
-/** Returns the connection of a session when it is open. If opening fails, nothing was sent yet. */
+/** Returns the connection of a session once it is open. If opening fails, nothing was sent. */
 export async function whenOpen(
   session: PostgresSession,
   limit: Deadline,
@@ -22,7 +22,7 @@ export async function whenOpen(
   }
 }
 
-/** Runs a statement on a Postgres connection. Rejects with the library's own errors. */
+/** Runs a statement on a Postgres connection. Rejects with the client library's own errors. */
 export async function runStatement(
   connection: PostgresConnection,
   statement: Statement,
@@ -34,7 +34,7 @@ export async function runStatement(
   );
 }
 
-/** Converts the result of a Postgres statement to the form that all drivers use. */
+/** Converts the result of a Postgres statement to the form that every driver returns. */
 export function toQueryResult(
   { rows, command, count, columns }: PostgresResult,
   { describe = false }: Statement,
@@ -43,7 +43,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates a library's error to a DatabaseError. A rejected bound value is `invalid-value`. */
+/** Translates a library's error to a DatabaseError. For a rejected value, it is `invalid-value`. */
 export function translate(
   error: unknown,
   { values }: Statement,
@@ -57,7 +57,7 @@ export function translate(
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** Returns a bound value as the text that Postgres reads. */
+/** Returns a bound value as the text that Postgres parses. */
 export function toPostgresText(value: SqlValue): string | null {
   if (value === null || typeof value === "string") return value;
   if (typeof value !== "object") return String(value);

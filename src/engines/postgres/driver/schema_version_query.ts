@@ -1,6 +1,6 @@
 /**
- * A query for a string that changes if any table, view, type, default, constraint, trigger or enum
- * changes. Postgres never updates a row of the catalog in place, so each change has a new `xmin`.
+ * A query for a fingerprint of all tables, views, types, defaults, constraints, triggers and enums.
+ * Postgres never updates a catalog row in place, so each change has a new `xmin`.
  */
 export const postgresSchemaVersion = `WITH own AS (
     SELECT c.oid, c.xmin FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

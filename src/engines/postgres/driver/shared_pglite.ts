@@ -1,14 +1,14 @@
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 
-/** The members of a PGlite that the driver uses if it shares the PGlite with the program. */
+/** The members of a PGlite that the driver uses when it shares the PGlite with the program. */
 export interface PgliteClient extends PgliteQueries {
-  /** Resolves when the database can be used. */
+  /** Resolves when the PGlite is ready for statements. */
   readonly waitReady: Promise<void>;
-  /** The library's conversions of results, by the numbers of the types. */
+  /** How the library converts results, by type OID. */
   readonly parsers: Readonly<Record<string, unknown>>;
-  /** The library's conversions of bound values. */
+  /** How the library converts bound values, by type OID. */
   readonly serializers: Readonly<Record<string, unknown>>;
-  /** Runs `work` in a transaction. Other statements of the program wait until it ends. */
+  /** Runs `work` in a transaction. Until it ends, other statements of the program wait. */
   transaction<T>(work: (transaction: PgliteTransaction) => Promise<T>): Promise<T>;
 }
 
@@ -27,20 +27,20 @@ export interface PgliteResult {
   readonly rows: unknown[];
   /** The executed command, for example `INSERT`. */
   readonly command?: string;
-  /** The number of changed or returned rows. */
+  /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
 
 /**
- * Creates the session of a PGlite that the program uses as well. The conversions of the PGlite stay
- * unchanged, because each statement of the session passes its own conversions. The library starts
- * each transaction, so statements of the program wait until the transaction ends.
+ * Creates the session of a PGlite that the program uses as well. Each statement of the session
+ * passes its own conversions, so those of the program stay the same. The library begins each
+ * transaction, so that statements of the program wait until it ends.
  */
 export function createSharedPgliteSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
-  /** The current wait for the program's statements, or null. */
+  /** The transaction that waits for statements of the program, or null. */
   let waiting: { isOver: boolean } | null = null;
 
   async function begin(): Promise<PostgresResult> {
@@ -48,7 +48,7 @@ export function createSharedPgliteSession(client: PgliteClient): PostgresSession
     const end = Promise.withResolvers<void>();
     const wait = waiting = { isOver: false };
     const done = client.transaction(async (transaction) => {
-      // The request has stopped waiting, so the transaction must not write anything.
+      // The request does not wait any more, so this transaction must not write.
       if (wait.isOver) return await transaction.rollback();
       waiting = null;
       open = { transaction, end: end.resolve, done };
@@ -66,7 +66,7 @@ export function createSharedPgliteSession(client: PgliteClient): PostgresSession
   ): Promise<PostgresResult> {
     open = null;
     const isWhole = text === "COMMIT" && await isUsable(transaction);
-    // The library commits a transaction when its function ends, unless it was rolled back.
+    // When its function ends, the library commits a transaction unless it was rolled back.
     if (!isWhole) await transaction.rollback();
     end();
     await done;
@@ -83,7 +83,7 @@ export function createSharedPgliteSession(client: PgliteClient): PostgresSession
       if (text === "BEGIN") return await begin();
       return resultOf(await (open?.transaction ?? client).query(text, [...values], options));
     },
-    // The library returns all rows together. It blocks the process and cannot abort a statement.
+    // PGlite returns all rows together, blocks the process, and cannot abort a statement.
     read(text, values, keep) {
       const result = connection.run(text, values).then((all) =>
         all.rows.every(keep) ? all : { ...all, rows: [] }
@@ -106,7 +106,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Returns false if a statement has failed. COMMIT would then roll back without an error. */
+/** Returns false if a statement has failed, so that COMMIT would roll back without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});
@@ -116,7 +116,7 @@ async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   }
 }
 
-/** Disables the library's conversions, which lose digits and alter invalid values. */
+/** Turns off the library's conversions, which lose digits and change invalid values. */
 function textOptions({ parsers, serializers }: PgliteClient): object {
   const asText = (conversions: Readonly<Record<string, unknown>>, convert: unknown) =>
     Object.fromEntries(Object.keys(conversions).map((type) => [type, convert]));
@@ -129,7 +129,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // The cast is safe: with these options, each row is an array of strings.
+    // The cast is safe: with these options, each row is an array of strings and nulls.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

@@ -12,14 +12,14 @@ import { identityStatement } from "./transactions/acting_connection.ts";
 
 export interface SharedReadsDependencies {
   readonly pool: Pool<PostgresSession>;
-  /** Returns a new deadline for obtaining a session and its connection. */
+  /** Returns a new deadline for getting a session and opening its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
-  /** True if clients see the messages of RAISE. */
+  /** True if clients see the messages that RAISE sends. */
   readonly raisedMessages: boolean;
 }
 
-/** Returns false if a row has to be left out, and all previous rows of its read with it. */
+/** Returns false if the result must not contain the row and the rows before it. */
 export type KeepRow = (row: readonly (string | null)[]) => boolean;
 
 interface WaitingRead {
@@ -28,13 +28,13 @@ interface WaitingRead {
   readonly identity: DatabaseIdentity | null;
   readonly resolve: (result: QueryResult | null) => void;
   readonly reject: (error: unknown) => void;
-  /** The read on the connection, or null before it was sent. */
+  /** The read on its connection, or null until it is sent. */
   sent: ScheduledRead | null;
-  /** Resolves when a cancel request can no longer affect the connection. */
+  /** Resolves when a cancel request cannot affect the connection any more. */
   canceled: Promise<void> | null;
-  /** True if the server has responded. */
+  /** True if the server has sent the response. */
   isDone: boolean;
-  /** True if the read has to run on a separate connection. */
+  /** True if the read must run on a separate connection. */
   isGivenUp: boolean;
 }
 
@@ -46,20 +46,21 @@ const maxReads = 32;
 
 export const maxRunningReads: number = maxConnections * maxReads;
 
-/** The maximum expected duration of the reads that are sent together, in milliseconds. */
+/** The maximum sum of the expected durations of reads that are sent together, in milliseconds. */
 const maxExpectedMs = 50;
 
-/** After this time, reads without a result have to run on separate connections. */
+/** After this time, a read without a result must run on a separate connection, in milliseconds. */
 const maxWaitMs = 200;
 
-/** The expected duration of a statement that took too long, or may take long, in milliseconds. */
+/** The expected duration of a statement that took or can take too long, in milliseconds. */
 export const slowMs = 1_000;
 
 /**
- * Runs reads that are known to be quick. Concurrent reads share a connection and are sent without
- * waiting for each response, which needs fewer messages and fewer switches between processes. Each
- * read has its own result or error. A read with an identity is one message that takes the identity
- * and runs the read. If the read fails, it runs again alone, which returns the right error.
+ * Runs reads that are known to be quick. Concurrent reads share a connection, on which they are
+ * sent without waiting for each response. This needs fewer messages and fewer switches between
+ * processes. Each read has its own result or error. A read with an identity is one message that
+ * takes on the identity and runs the read. If it fails, it runs again alone, which returns the
+ * right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -68,10 +69,10 @@ export class SharedReads {
   readonly #durations: StatementDurations = new StatementDurations();
   /** The number of connections that run shared reads. */
   #running = 0;
-  /** True if the last reads were sent together. More reads may then be arriving. */
+  /** True if the last reads were sent together, so that more reads may follow soon. */
   #isBusy = false;
 
-  /** Creates the reader. `assumedMs` is the expected duration of a statement before it was run. */
+  /** Creates the object. `assumedMs` is the expected duration of a statement that has never run. */
   constructor(parts: SharedReadsDependencies, assumedMs: number) {
     this.#parts = parts;
     this.#assumedMs = assumedMs;
@@ -81,14 +82,14 @@ export class SharedReads {
     return this.#expectedMs(statement) <= maxExpectedMs;
   }
 
-  /** Remembers how long a statement took on a connection, in milliseconds. */
+  /** Records how long a statement took on a connection, in milliseconds. */
   measured(statement: Statement, ms: number): void {
     this.#durations.measured(statement, ms);
   }
 
   /**
-   * Runs a quick statement. Resolves with null if the statement has to run on a separate
-   * connection. Rows for which `keep` returns false are omitted, with all previous rows.
+   * Runs a quick statement. Resolves with null if it must run on a separate connection instead. If
+   * `keep` returns false for a row, the result lacks this row and the rows before it.
    */
   read(
     statement: Statement,
@@ -140,8 +141,8 @@ export class SharedReads {
   }
 
   /**
-   * After 200 ms, abandons all reads without a result. After another 200 ms, cancels the read that is
-   * still running, and repeats this until no read is running. Returns a stop function.
+   * After 200 ms, abandons all reads without a result. After each further 200 ms, cancels the read
+   * that the server is running, until there is none. Returns a function that stops this.
    */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;
@@ -149,7 +150,7 @@ export class SharedReads {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
       const running = left.find(({ sent }) => sent !== null);
-      // A cancel request may close the connection, so the read gets the same time once more.
+      // The read has a second period to end, because a cancel request can close the connection.
       if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
       else if (running !== undefined) this.measured(running.statement, slowMs);
       for (const read of left) {
@@ -163,7 +164,7 @@ export class SharedReads {
   }
 
   async #runTogether(reads: readonly WaitingRead[]): Promise<void> {
-    // Another connection may have taken the reads that were waiting.
+    // Another connection can have taken all reads that were waiting.
     if (reads.length === 0) return;
     const { pool, limit, clock, raisedMessages } = this.#parts;
     const deadline = limit();
@@ -171,7 +172,7 @@ export class SharedReads {
       const session = await pool.acquire("shared read");
       try {
         const connection = await whenOpen(session, deadline);
-        // No connection was free until now, and some reads may have been given up.
+        // The connection was not free until now. In between, reads can have been abandoned.
         const open = reads.filter(({ isGivenUp }) => !isGivenUp);
         const beganAt = clock.elapsedMs();
         await Promise.all(open.map((read) => this.#run(connection, read)));
@@ -204,8 +205,8 @@ export class SharedReads {
 }
 
 /**
- * Sends a read without waiting for the responses to the previous statements. Returns null for a
- * read with an identity whose statement is not prepared. When it runs alone, it is prepared.
+ * Sends a read without waiting for the responses to the statements before it. Returns null for a
+ * read with an identity whose statement is not prepared yet. It then runs alone, and is prepared.
  */
 function send(
   connection: PostgresConnection,

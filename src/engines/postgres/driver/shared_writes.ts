@@ -7,13 +7,13 @@ import { runStatement, translate, whenOpen } from "./run_statement.ts";
 
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
-  /** Runs a statement outside of every shared transaction. */
+  /** Runs a statement outside of any shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
-  /** Called after the commit of a shared transaction, or after a commit with unknown outcome. */
+  /** Called after a shared transaction was committed, perhaps with unknown outcome. */
   readonly committed: () => void;
 }
 
-/** A waiting write, and the functions that resolve or reject the promise of its caller. */
+/** A write that waits, and the functions that resolve or reject its caller's promise. */
 interface WaitingWrite {
   readonly statement: Statement;
   readonly resolve: (result: QueryResult) => void;
@@ -22,52 +22,52 @@ interface WaitingWrite {
 
 const maxWrites = 64;
 
-/** The maximum length of the strings that one shared transaction binds, in characters. */
+/** The maximum total length of the strings that a shared transaction binds, in characters. */
 const maxLength = 256 * 1024;
 
-/** The maximum number of writes that run at the same time while no transaction is shared. */
+/** The maximum number of transactions that run at the same time while none of them is shared. */
 const maxSeparate = 2;
 
 /**
- * Sets the time limits of a shared transaction: one for waiting for a lock, one for a statement. A
- * longer statement would delay the other writes, so it fails, and each write runs alone.
+ * Sets two time limits in a shared transaction: for the wait for a lock, and for a statement. A
+ * longer statement would delay the other writes. It fails, and then each write runs alone.
  */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
 /**
- * Lets each statement check the constraints that it would check at its commit if it ran alone. Else
- * two writes could succeed together of which each fails alone.
+ * Checks constraints after each statement, as at the commit of a write that runs alone. Otherwise
+ * two writes could succeed together, each of which would fail alone.
  */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
-/** The time after which writes stop waiting for a running transaction, in milliseconds. */
+/** The time after which writes no longer wait for a transaction that runs, in milliseconds. */
 const maxWaitMs = 300;
 
-/** The number of writes that run alone after a failed or slow transaction: at first, and at most. */
+/** How many writes run alone after a failed or slow transaction: at first, and at most. */
 const [firstAlone, maxAlone] = [8, 512];
 
 /**
- * Runs writes that are single statements. Concurrent writes share a transaction, so they share its
- * commit and its messages: BEGIN, the statements and COMMIT are sent without waiting for responses.
+ * Runs writes that are single statements. Concurrent writes share a transaction, and so its commit
+ * and its messages: BEGIN, the statements and COMMIT are sent without waiting for responses.
  *
- * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so every
- * caller gets the result or the error of that statement. This needs the server's confirmation
- * that nothing was committed. If the connection is lost instead, the outcome of every write in the
- * transaction is unknown, and no write is repeated.
+ * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so that
+ * each caller gets the result or the error of this one write. For this, the server must have
+ * confirmed that nothing was committed. If the connection is lost instead, the outcome of all these
+ * writes is unknown, and none runs again.
  */
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
-  /** The number of loops that run waiting writes. */
+  /** The number of loops that run the waiting writes. */
   #running = 0;
-  /** True while a shared transaction is running. All further writes then wait for the next one. */
+  /** True while a shared transaction runs. All other writes then wait for the next one. */
   #isSharing = false;
-  /** The number of running transactions that take longer than {@link maxWaitMs}. */
+  /** The number of transactions that have been running for longer than {@link maxWaitMs}. */
   #late = 0;
-  /** True if the last transaction had more than one write. More writes may then be arriving. */
+  /** True if the last transaction had more than one write, so that more writes may follow soon. */
   #isBusy = false;
-  /** The number of the next writes that run alone. */
+  /** How many of the next writes run alone. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 
@@ -94,17 +94,17 @@ export class SharedWrites implements Connection {
     return false;
   }
 
-  /** Lets the next writes run alone: more of them after each failed or slow transaction. */
+  /** Makes the next writes run alone: more of them after each failed or slow transaction. */
   #backOff(): void {
     this.#alone = this.#aloneAfterFailure;
     this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
   }
 
-  /** Runs the waiting writes, transaction by transaction, until no write waits. */
+  /** Runs the waiting writes in one transaction after another, until none waits. */
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
-      // Another loop may have begun a shared transaction in the meantime.
+      // Another loop can have begun a shared transaction during the wait.
       if (this.#isSharing) break;
       const writes = this.#take();
       this.#isBusy = writes.length > 1;
@@ -120,7 +120,7 @@ export class SharedWrites implements Connection {
     this.#running--;
   }
 
-  /** Waits as long as further writes arrive in each turn of the event loop. */
+  /** Waits while more writes arrive in each turn of the event loop. */
   async #gather(): Promise<void> {
     let count = 0;
     while (this.#waiting.length > count && this.#waiting.length < maxWrites) {
@@ -129,7 +129,7 @@ export class SharedWrites implements Connection {
     }
   }
 
-  /** Removes the writes of the next transaction from the waiting ones. */
+  /** Takes the writes of the next transaction from those that wait. */
   #take(): readonly WaitingWrite[] {
     let [count, length] = [0, 0];
     for (const { statement: { values } } of this.#waiting) {
@@ -160,7 +160,7 @@ export class SharedWrites implements Connection {
         pool.release(session);
       }
     } catch (error) {
-      // No statement was sent.
+      // No statement was sent, so the outcome of each write is known.
       for (const { reject } of writes) reject(error);
       return;
     } finally {
@@ -183,7 +183,7 @@ export class SharedWrites implements Connection {
     }
   }
 
-  /** Sends a transaction without waiting for the response of each statement. */
+  /** Sends a transaction without waiting for the response to each statement. */
   async #send(
     writes: readonly WaitingWrite[],
     connection: PostgresConnection,
@@ -196,7 +196,7 @@ export class SharedWrites implements Connection {
       Promise.allSettled([began, ended, ...settings]),
       Promise.allSettled(statements),
     ]);
-    // Without BEGIN, each statement was its own transaction.
+    // If BEGIN has failed, each statement ran as a separate transaction.
     if (begin.status === "rejected") return { outcome: "separate", results };
     if (connection.lost) {
       const [reason] = [commit, ...results].flatMap((one) =>
@@ -213,8 +213,8 @@ export class SharedWrites implements Connection {
   }
 
   /**
-   * Watches a transaction. If it takes too long, the waiting writes run alone, and so do further
-   * writes until the returned `end` is called. `end` returns true if the transaction took too long.
+   * Watches the duration of a transaction. If it is too long, the writes that wait run alone, as do
+   * others until the returned function `end` is called. `end` returns true if it was too long.
    */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;
@@ -240,12 +240,12 @@ type Outcome<Value> =
   | { readonly status: "rejected"; readonly reason: unknown };
 
 interface SentTransaction {
-  /** `separate` if the server has rejected BEGIN. */
+  /** `separate`: the server has rejected BEGIN, so each statement was a separate transaction. */
   readonly outcome: "committed" | "rolled back" | "separate" | "unknown";
   readonly results: readonly Outcome<QueryResult>[];
 }
 
-/** Returns true if COMMIT has committed. After a failed statement, the response is ROLLBACK. */
+/** Returns true if COMMIT has committed. After a failed statement, its response is ROLLBACK. */
 function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }

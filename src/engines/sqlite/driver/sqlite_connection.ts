@@ -116,7 +116,7 @@ export function sqliteConnection(
   };
 }
 
-/** Returns the functions that prepare statements, each of which is prepared once. */
+/** Returns functions that prepare statements. They prepare each statement only once. */
 function statementCache(handle: SqliteHandle) {
   const cache = boundedMap<string, Prepared>(maxPreparedStatements, {
     maxBytes: maxPreparedBytes,

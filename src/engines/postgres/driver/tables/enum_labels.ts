@@ -2,13 +2,13 @@ import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 
 /**
- * The labels of enum types. `ALTER TYPE` can add and rename labels while a service runs. Therefore
- * all columns of a type share one list, which {@link refresh} updates.
+ * The labels of enum types. `ALTER TYPE` can add and rename labels while a service runs, so all
+ * columns of a type share one list, which {@link refresh} updates.
  */
 export class EnumLabels {
   readonly #lists = new Map<string, string[]>();
 
-  /** Returns the list of labels of a type. Each refresh updates the list in place. */
+  /** Returns the list of a type's labels. Each refresh changes this list in place. */
   of(type: string, labels: readonly string[]): readonly string[] {
     const list = this.#lists.get(type) ?? [...labels];
     this.#lists.set(type, list);
@@ -19,7 +19,7 @@ export class EnumLabels {
     return this.#lists.size === 0;
   }
 
-  /** Reads all labels again. Returns true if any label has changed. */
+  /** Reads all labels again. Returns true if any of them has changed. */
   async refresh(connection: Connection): Promise<boolean> {
     const rows = await selectNamed(
       connection,

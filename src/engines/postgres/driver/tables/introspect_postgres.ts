@@ -45,7 +45,7 @@ export async function introspectPostgres(
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
     const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
-    // If rows share a key, the table is read-only: a write by that key would change all of them.
+    // With shared keys, the table is read-only: a write by a key would change several rows.
     return table.isInherited && await sharesKeys(draft, driver)
       ? { ...draft, key: [], isReadOnly: true }
       : draft;
@@ -62,7 +62,7 @@ export async function introspectPostgres(
   };
 }
 
-/** Returns true if several rows of a table have the same key, or if checking takes too long. */
+/** Returns true if rows of a table share a key, or if it takes too long to find out. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");
@@ -86,7 +86,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // A type without a description was created between the two queries.
+    // Without a description, the type was created between the two queries.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }
@@ -105,8 +105,8 @@ function draftTable(
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // Columns of a stored view are never NOT NULL, and several rows may have NULL in such a column.
-    // Rows of inheriting tables are rows of this table, but the table's key does not cover them.
+    // The columns of a stored view are never NOT NULL, so several rows can have NULL as their key.
+    // A table's key does not cover the rows of inheriting tables, which are also rows of the table.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
@@ -124,7 +124,7 @@ function draftTable(
         unique: uniques.some(({ isKey, columns }) =>
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
-        // Like a generated column, GENERATED ALWAYS AS IDENTITY accepts no value.
+        // GENERATED ALWAYS AS IDENTITY accepts no value, like a generated column.
         generated: column.generated || column.identity === "a",
         defaultSql: column.generated
           ? null
@@ -146,7 +146,7 @@ function draftTable(
   };
 }
 
-/** Returns the primary key, or else the smallest unique index of NOT NULL columns. */
+/** Returns the primary key, or else the unique index with the fewest columns, all NOT NULL. */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],

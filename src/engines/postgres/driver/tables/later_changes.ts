@@ -1,17 +1,17 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
 /**
- * True for a trigger function that may return NULL, which prevents the write of the row. If every
- * RETURN returns the row, and no statement replaces the row, the function does not return NULL. The
- * row is NEW, or OLD for a trigger of DELETE alone.
+ * SQL that is true if a trigger function can return NULL, which prevents the write of the row. It
+ * cannot if every RETURN returns the row, and no statement assigns the row. The row is NEW, or OLD
+ * for a trigger of DELETE alone.
  */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
   OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
 
 /**
- * Finds the tables with a rule, and the tables with a trigger that runs after an INSERT or UPDATE of
- * a row. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4 insert, 8 delete,
+ * A query for the tables with a rule, or with a trigger that runs after an INSERT or UPDATE of a
+ * row. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4 insert, 8 delete,
  * 16 update, 64 instead.
  */
 export const tablesWithLaterChangesSql: string = tablesWith(
@@ -19,7 +19,7 @@ export const tablesWithLaterChangesSql: string = tablesWith(
 );
 
 /**
- * Finds the tables with a rule, and the tables with a trigger that runs once for a statement, or may
+ * A query for the tables with a rule, or with a trigger that runs once for a statement or can
  * prevent the write of a row.
  */
 export const tablesWithEffectsAloneSql: string = tablesWith(
@@ -27,8 +27,8 @@ export const tablesWithEffectsAloneSql: string = tablesWith(
 );
 
 /**
- * Returns a query for the tables with rules or with these triggers. The triggers of foreign keys and
- * of the change log do not count. A partition's trigger also counts for the partitioned table.
+ * Returns a query for the tables with a rule or with one of these triggers, except triggers of
+ * foreign keys and of the change log. A partition's trigger also counts for the partitioned table.
  */
 function tablesWith(triggers: string): string {
   return `

@@ -1,4 +1,4 @@
-/** The statement that finds the first columns of Postgres indexes. The default schema is NULL. */
+/** A query for the first columns of Postgres indexes. The default schema is NULL in its result. */
 export const leadingColumnsSql = `
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
   FROM pg_index AS i

@@ -4,7 +4,7 @@ import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/i
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, tableLabel } from "./postgres_schemas.ts";
 
-/** A query for the ids of all tables and views in the schemas of the JSON list `$1`. */
+/** A query for the OIDs of all tables and views in the schemas of the JSON list `$1`. */
 export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
@@ -13,17 +13,17 @@ export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
   readonly schema: string | null;
-  /** The name of the table that paths and error messages use. */
+  /** The name of the table in paths and error messages. */
   readonly label: string;
   /** The SELECT of a view or materialized view. Null for a table. */
   readonly view: string | null;
   /** True if the rows are stored. False for most views. */
   readonly isStored: boolean;
-  /** True if the rows of inheriting tables are also rows of this table. */
+  /** True if the table also contains the rows of tables that inherit from it. */
   readonly isInherited: boolean;
 }
 
-/** Returns the tables in the catalog, and separately the tables that cannot be served. */
+/** Returns the tables in the catalog, and, apart from these, the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -36,7 +36,7 @@ export async function listTables(
       name: "c.relname",
       namespace: "n.nspname",
       schema: schemaOf("c.oid", "n.nspname"),
-      // Omits the SELECT of a view with a set-returning function, which repeats rows of a table.
+      // A view with a set-returning function repeats rows of its table, so its SELECT is omitted.
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`,
@@ -83,14 +83,14 @@ export interface CatalogueColumn {
   readonly notNull: boolean;
   readonly identity: string;
   readonly generated: boolean;
-  /** The declared type, for example `character varying(160)` or the name of a domain. */
+  /** The type as declared, for example `character varying(160)`, or the name of a domain. */
   readonly declared: string;
   /** The OID of the column's type. */
   readonly typeId: string;
-  /** The full type. For a domain, the full type on which the domain is based. */
+  /** The full type name, or that of the type on which a domain is based. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** True if different strings can be equal in the column's collation. */
+  /** True if the column's collation can treat different strings as equal. */
   readonly isLoose: boolean;
 }
 
@@ -139,7 +139,7 @@ export async function readColumns(
 export interface CatalogueUniqueIndex {
   readonly owner: string;
   readonly isKey: boolean;
-  /** True if the index is always enforced. A deferrable constraint can be checked at commit. */
+  /** True if the index is enforced at each statement, and not only at the commit (deferrable). */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
@@ -170,16 +170,16 @@ export async function readUniqueIndexes(
   }));
 }
 
-/** A foreign key or a check in the catalog of Postgres. */
+/** A foreign key or a check, as the Postgres catalog describes it. */
 export interface CatalogueConstraint {
   readonly owner: string;
   readonly columns: readonly string[];
-  /** The target of a foreign key, or null for a check. */
+  /** The table to which a foreign key refers, or null for a check. */
   readonly target: Pick<ForeignKeyDraft, "schema" | "table" | "references"> | null;
   readonly definition: string;
 }
 
-/** Reads the foreign keys and checks of all tables from the catalog of Postgres. */
+/** Reads the foreign keys and checks of all tables from the Postgres catalog. */
 export async function readConstraints(
   connection: Connection,
   schemas: string,
@@ -213,8 +213,8 @@ export async function readConstraints(
 }
 
 /**
- * Returns SQL for the schema of a table. The SQL returns NULL if the unqualified name finds the
- * table and no system table of that name exists.
+ * Returns SQL for the schema of a table. It is NULL if the table's name alone finds the table, and
+ * no system table has that name.
  */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})

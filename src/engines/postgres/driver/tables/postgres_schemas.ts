@@ -4,23 +4,23 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
 import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
 
-/** Selects every schema except for system schemas and schemas that the role may not use. */
+/** Requests every schema except system schemas and those that the role may not use. */
 export const everySchema = "*";
 
 export interface ChosenSchemas {
   /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];
-  /** The schema whose tables have short names, without the schema. Null if there is none. */
+  /** The schema whose tables have names without a schema. Null if there is none. */
   readonly first: string | null;
-  /** True if several schemas were requested. `*` always counts as several. */
+  /** True if several schemas were requested. `*` counts as several. */
   readonly areSeveral: boolean;
-  /** The schemas that have tables but were not chosen. */
+  /** The schemas that have tables but were not requested. */
   readonly leftOut: readonly LeftOutSchema[];
 }
 
 /**
- * Chooses the schemas to describe: the requested schemas, or the first schema of the search path.
- * Throws an Error for a schema that does not exist, or that the role may not use.
+ * Returns the schemas to describe: those requested, or the first schema of the search path. Throws
+ * an Error for a schema that does not exist or that the role may not use.
  */
 export async function chooseSchemas(
   connection: Connection,
@@ -36,7 +36,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // If no schema of the search path exists, every table has a name with its schema.
+  // If no schema in the search path exists, the name of every table contains its schema.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]
@@ -106,8 +106,8 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
 }
 
 /**
- * Returns the name of a table in paths: `table` in the first schema, and `schema.table` in any
- * other schema. The name does not depend on other tables, so adding a table never changes it.
+ * Returns a table's name in paths: `table` in the first schema, and `schema.table` in others. It
+ * does not depend on other tables, so a new table never changes it.
  */
 export function tableLabel(
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -117,7 +117,7 @@ export function tableLabel(
   return (schema === first ? [name] : [schema, name]).map(quotedPart).join(".");
 }
 
-/** Quotes a schema or table name with a dot or a quote, which could make two labels equal. */
+/** Quotes a name with a dot or a quote, because two tables could otherwise have the same label. */
 function quotedPart(part: string): string {
   return /[."]/.test(part) ? quoteIdentifier(part) : part;
 }

@@ -12,18 +12,18 @@ import { selectNamed } from "../../../../db/named_columns.ts";
 import type { EnumLabels } from "./enum_labels.ts";
 import { chosenTablesQuery } from "./postgres_catalogue.ts";
 
-/** The properties of a Postgres column that follow from its type. */
+/** The properties of a Postgres column that its type determines. */
 export interface PostgresType {
-  /** The name of the type, for example `int4`. For a domain, the name of its base type. */
+  /** The name of the type, for example `int4`, or of the type on which a domain is based. */
   readonly baseName: string;
   readonly kind: ColumnKind;
-  /** The type of the database, or null if the kind describes the type completely. */
+  /** The Postgres type, or null if the column's kind describes it completely. */
   readonly databaseType: DatabaseType | null;
-  /** The labels of an enum in their order, or null for other types. */
+  /** The labels of an enum in their order, or null for any other type. */
   readonly labels: readonly string[] | null;
 }
 
-/** Reads the types of all columns from the catalog of Postgres, by their numbers. */
+/** Reads the types of all columns from the Postgres catalog, by their OIDs. */
 export async function readTypes(
   connection: Connection,
   schemas: string,
@@ -67,7 +67,7 @@ interface Catalogue {
   readonly enums: EnumLabels;
 }
 
-/** `oidvector` and similar types have elements, but are no arrays. */
+/** `oidvector` and similar types have elements but are not arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
 const usedTypes = `
@@ -85,8 +85,8 @@ const usedTypes = `
   SELECT oid FROM used`;
 
 /**
- * The types that can be ordered directly or by a base type, such as `cidr`. Types like `regclass`
- * are excluded, because Postgres orders them by internal numbers and not by their names.
+ * The types with an order of their own or of a base type, such as `cidr`. Types like `regclass` are
+ * excluded, because Postgres orders them by internal numbers and not by names.
  */
 const sortedTypes = `
   SELECT s.oid FROM (
@@ -152,7 +152,7 @@ function isList({ kind }: ValueShape): boolean {
   return kind === "list";
 }
 
-/** Returns true if values can be ordered. Postgres compares lists element by element. */
+/** Returns true if values of the type have an order. Postgres compares lists element by element. */
 function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): boolean {
   if (shape.kind === "text") return row.isOrdered === "t";
   if (shape.kind !== "list") return false;
@@ -178,7 +178,7 @@ function jsonOf<T>(cell: SqlValue | undefined): T | null {
 const kinds = kindsByName({
   text: ["text", "varchar", "bpchar"],
   integer: ["int2", "int4", "int8"],
-  // No type has the kind `bigint`, because columns of type BIGINT have the kind `integer`.
+  // No type has the kind `bigint`, because a BIGINT column has the kind `integer`.
   bigint: [],
   real: ["float4", "float8"],
   decimal: ["numeric"],

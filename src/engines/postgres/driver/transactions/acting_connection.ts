@@ -5,8 +5,8 @@ import type { BoundStatement } from "../prepared_statements.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
 /**
- * Returns the statement that takes an identity until the end of its transaction. It returns no row,
- * because claims may be long.
+ * Returns the statement that takes on an identity until the end of its transaction. It returns no
+ * row, because the settings (such as claims) can be long.
  */
 export function identityStatement({ role, settings }: DatabaseIdentity): BoundStatement {
   const all = [["role", role], ...Object.entries(settings)];
@@ -15,8 +15,8 @@ export function identityStatement({ role, settings }: DatabaseIdentity): BoundSt
 }
 
 /**
- * Takes an identity on a connection until the end of its transaction. Rejects as `unavailable` if
- * the role does not exist any more, or if the login role is not its member any more.
+ * Takes on an identity until the end of the connection's transaction. Rejects as `unavailable` if
+ * the role does not exist any more, or if the login role is no longer a member of it.
  */
 export async function takeIdentity(
   connection: PostgresConnection,
@@ -34,12 +34,12 @@ export async function takeIdentity(
   }
 }
 
-/** Codes for a role that does not exist, and for a role that the login role may not take. */
+/** The codes for a role that does not exist, or that the login role may not become. */
 const refusedRoles: ReadonlySet<string> = new Set(["22023", "42704", "42501"]);
 
 /**
- * Sends statements in their order, together or one after the other. Rejects with the first error,
- * when every statement that was sent has ended.
+ * Sends statements in order, together or one after the other. If one fails, rejects with the first
+ * error, after all statements that were sent have ended.
  */
 export async function sendInOrder<T>(
   pipelines: boolean,
@@ -58,9 +58,10 @@ export async function sendInOrder<T>(
 }
 
 /**
- * Returns a connection whose every read is a transaction in the name of an identity. BEGIN, the
- * identity, the read and COMMIT are sent together if the connection can do so. Nothing is returned
- * unless all succeed: after a BEGIN that failed, the read has the rights of the login role.
+ * Returns a connection on which each read is a transaction in the name of an identity. BEGIN, the
+ * identity, the read and COMMIT are sent together if the connection can do that. A result is
+ * returned only if all succeed, because after a failed BEGIN, the read has the rights of the login
+ * role.
  */
 export function actingConnection(
   connection: PostgresConnection,

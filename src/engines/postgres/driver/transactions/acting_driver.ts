@@ -21,21 +21,21 @@ import type { SharedReads } from "../shared_reads.ts";
 import { actingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
 import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
 
-/** The objects that a driver shares with the drivers that act in the name of identities. */
+/** The objects that a driver shares with drivers that act for identities on its connections. */
 export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
-  /** True if a connection sends several statements before the responses. */
+  /** True if a connection can send several statements before the first response. */
   readonly pipelines: boolean;
-  /** Runs quick reads by key, or null if connections do not run several statements together. */
+  /** Runs quick reads by key. Null if connections cannot send several statements together. */
   readonly keyed: SharedReads | null;
 }
 
 /**
- * The driver that runs every statement in the name of an identity, on the connections of another
- * driver. Each statement is in a transaction, and the identity ends with the transaction. Only
- * quick reads of the same identity share a transaction.
+ * A driver that runs every statement in the name of an identity, on the connections of another
+ * driver. Each statement is in a transaction, with which the identity ends. Only quick reads of one
+ * identity share a transaction.
  */
 export class ActingDriver implements Driver {
-  /** Absent if the driver itself belongs to the service, by a role that is not the login role. */
+  /** The service's own driver. Absent if this is the driver of the service's own role. */
   readonly base?: Driver;
   readonly dialect: Dialect;
   readonly label: string;
@@ -46,7 +46,7 @@ export class ActingDriver implements Driver {
   readonly #parts: ActingDriverParts;
   readonly #identity: DatabaseIdentity;
   readonly #login: Driver;
-  /** The role of the service. `none` is the login role. */
+  /** The role of the service's own statements. `none` is the login role. */
   readonly #systemRole: string;
 
   /** Creates the driver, with the connections of `base`. */
@@ -137,7 +137,7 @@ export class ActingDriver implements Driver {
     }
   }
 
-  /** Runs a statement that may write. It is sent when its identity is certain, with its COMMIT. */
+  /** Runs a statement that can write. It and its COMMIT are sent once the identity is confirmed. */
   #write(statement: Statement): Promise<QueryResult> {
     const { raisedMessages, commits, pipelines } = this.#parts;
     return this.#begun(statement.text, async (connection) => {
@@ -161,7 +161,7 @@ export class ActingDriver implements Driver {
     });
   }
 
-  /** Runs work on a connection whose transaction has begun and has taken the identity. */
+  /** Runs work on a connection whose transaction has begun and has taken on the identity. */
   async #begun<T>(use: string, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     const { pool, pipelines } = this.#parts;
     const limit = this.#parts.limit();
@@ -174,7 +174,7 @@ export class ActingDriver implements Driver {
         () => takeIdentity(connection, this.#identity),
       ]).finally(() => isOver = true);
       await limit.within(taken).catch(async (error) => {
-        // The server may still begin this transaction later.
+        // Without a response, the server can still begin the transaction, so no other may follow.
         if (isOver) await rollBack(connection);
         else connection.drop();
         throw toPostgresError(error, "read");
@@ -185,12 +185,12 @@ export class ActingDriver implements Driver {
     }
   }
 
-  /** A savepoint must keep the role of the user, because a rollback restores the role as well. */
+  /** Savepoints run in the user's role, because a rollback to one also restores the role. */
   #isForSystem({ isSystem, text }: Statement): boolean {
     return isSystem === true && this.base !== undefined && !savepoints.test(text);
   }
 
-  /** Runs a statement of the service with the rights of the service, and takes the role again. */
+  /** Runs a statement in the service's own role, and then takes on the user's role again. */
   async #runForSystem(connection: PostgresConnection, statement: Statement): Promise<QueryResult> {
     const setRole = (role: string) => () =>
       connection.run("SELECT set_config('role', $1, true)", [role], true);
@@ -206,14 +206,17 @@ export class ActingDriver implements Driver {
         setRole(role),
       ]);
     } catch (error) {
-      // A statement that was never sent has not ended the transaction.
+      // If the statement was not sent, the transaction continues, and needs the user's role.
       if (!this.#parts.pipelines) await setRole(role)().catch(() => {});
       throw error;
     }
     return result ?? { rows: [], changed: 0 };
   }
 
-  /** Postgres plans a prepared statement again after each change of the role. */
+  /**
+   * Adds the role to the SQL, so that each role has its own prepared statement: Postgres would plan
+   * a shared one again after each change of the role.
+   */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }
@@ -225,7 +228,7 @@ export class ActingDriver implements Driver {
 
 const savepoints = /^(?:SAVEPOINT|RELEASE|ROLLBACK)\b/;
 
-/** Repeats work that was rolled back, for example because the plan of a statement was stale. */
+/** Repeats work once if it was rolled back, for example because of a stale plan. */
 async function twice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -235,7 +238,7 @@ async function twice<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like {@link twice}. A read in which a policy fails is a fault of the policy, not of the request. */
+/** Like {@link twice}. If a policy fails during a read, the request is not the cause. */
 async function readTwice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await twice(work);

@@ -4,7 +4,7 @@ import type { ActingRole, ActingRoles, RoleOnTable } from "../../../../db/engine
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
 
-/** Reads what the login role and the roles that it acts as may do, in general and in each table. */
+/** Reads the rights of the login role and of the roles that it acts as, in general and by table. */
 export async function readActingRoles(
   driver: Driver,
   names: readonly string[],
@@ -40,7 +40,7 @@ export async function readActingRoles(
         notInsertable: withoutRight("INSERT"),
         notUpdatable: withoutRight("UPDATE"),
       },
-      // The role that logs in may have no right to use the schemas, which to_regclass requires.
+      // to_regclass is not used: it needs a right to the schema, which the login role can lack.
       `FROM json_to_recordset($2::json) AS t(place int, schema text, name text)
        JOIN pg_class c ON c.relname = t.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
          AND CASE WHEN t.schema IS NULL THEN pg_table_is_visible(c.oid)
@@ -83,7 +83,7 @@ function columnsNamed(cell: SqlValue, { columns }: TableInfo): ReadonlySet<Colum
   return new Set(columns.filter(({ dbName }) => names.includes(dbName)));
 }
 
-/** Returns SQL for the names of the columns on which a role lacks a right. */
+/** Returns SQL that lists the columns for which a role lacks a right. */
 function withoutRight(right: string): string {
   return `(SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.oid
     AND a.attnum > 0 AND NOT a.attisdropped

@@ -12,7 +12,7 @@ import { runStatement, translate } from "../run_statement.ts";
 export interface TransactionParts {
   readonly guard: TransactionGuard;
   readonly commits: CommitListeners;
-  /** True if clients see the messages of RAISE. */
+  /** True if clients see the messages that RAISE sends. */
   readonly raisedMessages: boolean;
 }
 
@@ -25,14 +25,14 @@ export async function begin(connection: PostgresConnection, limit: Deadline): Pr
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The server may still begin this transaction later. The next request on this connection would
-    // then write into that transaction.
+    // The server can still begin this transaction. The next request on the connection would then
+    // write in it.
     connection.drop();
     throw toPostgresError(error, "read");
   }
 }
 
-/** Runs `work` in the transaction that has begun on a connection, and ends the transaction. */
+/** Runs `work` in the transaction that a connection has begun, and then ends the transaction. */
 export async function runTransaction<T>(
   connection: PostgresConnection,
   work: (connection: Connection) => MaybePromise<T>,
@@ -44,7 +44,7 @@ export async function runTransaction<T>(
     const result = await guard.run(async () => await work(unit));
     await unit.end();
     const done = await commit(connection, raisedMessages);
-    // After a failed statement, the server responds to COMMIT with ROLLBACK and no error.
+    // After a failed statement, the server responds to COMMIT with ROLLBACK, and without an error.
     if (done.command === "ROLLBACK") throw unit.failure;
     commits.notify();
     return result;
@@ -66,8 +66,8 @@ async function commit(
 }
 
 /**
- * Ends a failed transaction, which the next request on the connection would find open otherwise.
- * Returns the error if the transaction cannot be ended. Then the connection is dropped.
+ * Ends a failed transaction, so that the next request does not find it open. If that fails, returns
+ * the error, and drops the connection.
  */
 export async function rollBack(connection: PostgresConnection): Promise<unknown> {
   if (connection.lost) return null;
@@ -83,7 +83,7 @@ class PostgresTransaction implements Connection {
   readonly #runStatement: RunInTransaction;
   #ended = false;
   #failure: unknown = null;
-  /** The promise of the last statement, whether it succeeded or failed. */
+  /** Resolves when the last statement has succeeded or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: PostgresConnection, raisedMessages: boolean, run: RunInTransaction) {
@@ -92,12 +92,12 @@ class PostgresTransaction implements Connection {
     this.#runStatement = run;
   }
 
-  /** The reason for a failed commit: the error of the first statement that failed. */
+  /** The reason why the commit failed: the first error of a statement. */
   get failure(): unknown {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
+  /** Runs a statement after the previous one has ended, so only one is lost with a connection. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));
@@ -109,12 +109,12 @@ class PostgresTransaction implements Connection {
     try {
       return await this.#runStatement(this.#connection, statement);
     } catch (error) {
-      // The transaction is not committed, so a lost connection has changed nothing.
+      // Nothing is committed yet, so a lost connection cannot leave an unknown outcome.
       throw translate(error, statement, "read", this.#raisedMessages);
     }
   }
 
-  /** Rejects all further statements. Throws if the connection was lost. */
+  /** Rejects all later statements. Throws if the connection was lost. */
   async end(): Promise<void> {
     this.#ended = true;
     await this.#last;
