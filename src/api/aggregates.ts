@@ -2,7 +2,7 @@ import type { ApiResource } from "./api.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
 import type { FieldOf, SelectedRow } from "./rows.ts";
 
-/** The options of an aggregate over groups of rows, or over all rows as one group. */
+/** The options of an aggregate, for each group of rows or for all rows together. */
 export interface AggregateOptions<
   R extends ApiResource,
   Key extends FieldOf<R> = FieldOf<R>,

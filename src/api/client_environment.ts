@@ -11,9 +11,9 @@ export interface ClientEnvironment {
   now(): number;
   /** Calls `run` once after `ms` milliseconds. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
-  /** Returns a random number from 0 up to, but not including 1. */
+  /** Returns a random number that is at least 0 and less than 1. */
   random(): number;
-  /** Returns a random string that is different for each call, on every device. */
+  /** Returns a random string that no other call returns, on any device. */
   randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;

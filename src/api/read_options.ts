@@ -3,7 +3,7 @@ import type { FieldOf, IncludeOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {
-  /** Aborts the request. The promise then rejects with the reason of the signal. */
+  /** Aborts the request. The promise then rejects with the signal's `reason`. */
   readonly signal?: AbortSignal | undefined;
   /** Timeout of the response, in milliseconds. Default: the timeout of the client. */
   readonly timeoutMs?: number | undefined;
@@ -27,7 +27,7 @@ export interface RowOptions<Fields, Included> extends RequestOptions {
   readonly include?: readonly Included[] | undefined;
 }
 
-/** The options of a list, and of a request for all pages of the list. */
+/** The options of a list, for one page or for all pages. */
 export interface ListOptions<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -43,7 +43,7 @@ export interface ListOptions<
   readonly cursor?: string | null | undefined;
   /** The number of rows to skip, at most 10,000. Use it instead of a cursor. */
   readonly offset?: number | undefined;
-  /** True to count all matching rows, or `estimated` to estimate their number. */
+  /** True to count all matching rows, `estimated` to estimate their number. Default: neither. */
   readonly totalCount?: boolean | "estimated" | undefined;
   /** True to include rows that are marked as deleted. */
   readonly withDeleted?: boolean | undefined;

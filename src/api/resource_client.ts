@@ -21,10 +21,10 @@ export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
 
-/** Requires that every member of an `Api` describes a resource. */
+/** An `Api`, in which every member must be the description of a resource. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
 
-/** The requests that one resource supports. */
+/** The requests that a client can send to one resource. */
 export type ResourceClient<R extends ApiResource> =
   & ReadRequests<R>
   & OnlyWhere<Has<R, "aggregate">, AggregateRequests<R>>
@@ -41,7 +41,7 @@ export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests :
 /** True unless `Body` is `never`, which means that the operation does not exist. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
-/** The batch requests that one resource supports. */
+/** The batch requests that a client can send to one resource. */
 export type BatchRequests<R extends ApiResource> =
   & OnlyWhere<IsWritten<R["create"]>, CreateBatches<R>>
   & OnlyWhere<IsWritten<R["update"]>, UpdateBatches<R>>
@@ -108,7 +108,7 @@ export interface AggregateRequests<R extends ApiResource> {
 
 /** The requests that search for words. */
 export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
-  /** Returns the rows that contain the words. The best match is first. */
+  /** Returns the rows that contain the words, the best match first. */
   search(options: Options): Promise<SearchResult<R["row"]>>;
 }
 

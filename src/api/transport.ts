@@ -1,6 +1,6 @@
 import type { ClientEnvironment } from "./client_environment.ts";
 
-/** Sends the requests of a client, and stores the shared state of the client. */
+/** Sends the requests of a client, and holds the state that all parts of the client share. */
 export interface Transport {
   /** The base URL, without a slash at the end. */
   readonly baseUrl: string;
@@ -39,8 +39,8 @@ export interface ClientRequest {
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Timeout in milliseconds. Default: the timeout of the client. 0 means no timeout, and the caller
-   * receives the body as it arrives.
+   * Timeout in milliseconds. Default: the timeout of the client. With 0, there is no timeout, and
+   * the caller receives the body as it arrives.
    */
   readonly timeoutMs?: number | undefined;
 }

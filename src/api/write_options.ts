@@ -3,7 +3,7 @@ import type { RequestOptions } from "./read_options.ts";
 
 /** The options of every write. */
 export interface WriteRequestOptions extends RequestOptions {
-  /** Identifies the request. The service carries out repeated requests with this key only once. */
+  /** The idempotency key of the request. Repeated requests with this key are executed only once. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptio
 
 /** The option of writes that create a row, or change the row with an equal unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
-  /** The field, or the fields, of the unique key that identifies a row, such as `"email"`. */
+  /** The field, or the fields, of the unique key that identifies a row, for example `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
 
 /** A patch that the service rejected because the row has changed. */
 export interface Conflict<R extends ApiResource> {
-  /** The row on which the patch is based, or null if this row is unknown. */
+  /** The row on which the patch is based, or null if the caller has not passed `base`. */
   readonly base: Partial<R["row"]> | null;
   /** The rejected patch. */
   readonly mine: R["update"];

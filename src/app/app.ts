@@ -52,8 +52,8 @@ import { emptyTableFacts, readTables } from "./read_tables.ts";
 import { tryScopes } from "./try_scopes.ts";
 
 /**
- * The assembled app of a service, without a listener. `Api` contains the types of the resources,
- * which the compiler infers from the configuration.
+ * An app without a listener for HTTP. `Api` contains the types of the resources, which the compiler
+ * infers from the configuration.
  */
 export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Returns the response to one request. Never rejects. `info` describes the connection. */
@@ -70,8 +70,8 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   drain(): void;
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
-   * `serve` calls this method as soon as the service listens. A program with a custom listener
-   * should call this method.
+   * `serve` calls this method as soon as the service listens. A program that does not use `serve`
+   * should call it, too.
    */
   warmUp(): void;
   /**
@@ -88,21 +88,21 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
-  /** The metrics of the app, or null if `observability` collects none. */
+  /** The metrics of the app, or null if the option `observability` disables them. */
   readonly metrics: Metrics | null;
-  /** The search outbox, or null without `kv` or without a resource with `search.outbox`. */
+  /** The search outbox, or null without `kv` or without a resource that uses it. */
   readonly searchOutbox: SearchOutbox | null;
   /** The resources that the app serves, for a start message or a description. */
   readonly resources: readonly ResourceSummary[];
-  /** Returns the schema that `GET /__service/schema` responds with, even if `openapi` is false. */
+  /** Returns the schema of `GET /__service/schema`, even if that route is disabled. */
   schema(): ServiceSchema;
-  /** Returns the OpenAPI document with all mounted routes, even if `openapi` is false. */
+  /** Returns the OpenAPI document of all mounted routes, even if its route is disabled. */
   openapi(): JsonSchema;
 }
 
-/** Properties of the connection of a request, as a `Deno.serve` handler receives them. */
+/** Properties of a request's connection, as the handler of `Deno.serve` receives them. */
 export interface RequestInfo {
-  /** The address of the client, or of a proxy between the client and the service. */
+  /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
    * Resolves or rejects when the response was sent, or can no longer be sent. Without it, only the
@@ -145,7 +145,7 @@ export async function createApp<const Definition extends ResourceDefinition>(
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {
     worker?.release();
-    // A database that the caller opened stays open.
+    // The app does not close a database that the caller has opened.
     if (config !== null && config.db !== given.db) await config.db.close();
     throw error;
   }
@@ -168,7 +168,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers have no secret, because each would use a different random secret. */
+/** Throws if several workers have no secret: each would encrypt with a different random secret. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -181,7 +181,7 @@ async function requireSoleWorker(
     "Cannot start several workers of one process without a secret: each would have a random one, " +
       `and refuse what the others have sealed (set ${missingSecrets.join(" and ")})`,
   );
-  // `deno serve` does not print the error of a failed worker, so the service reports it.
+  // `deno serve` does not print the error of a failed worker, so an observation reports it.
   observe({ kind: "worker_refused", error });
   throw error;
 }

@@ -17,7 +17,6 @@ import { createTransactionMetrics } from "../service/observability/transaction_m
 import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { observeDatabases } from "./observe_databases.ts";
 
-/** The metrics, logs and measurements of an app. */
 export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app. Its observations are counted in the metrics. */
@@ -78,7 +77,7 @@ export function openObservability(
   };
 }
 
-/** A spread would omit the methods of a runtime that is an instance of a class. */
+/** Not created by a spread, which would omit the methods of a runtime that is a class instance. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {

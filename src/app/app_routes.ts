@@ -39,7 +39,7 @@ export interface AppRoutesDependencies {
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  /** Logs the problems of responses. Null if no problems are logged. */
+  /** Logs the problems of responses. Null if logging them is disabled. */
   readonly problems: ProblemLog | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;

@@ -6,7 +6,7 @@ import { type RowTrials, rowTrials } from "../resource/code/code_apis.ts";
 import type { AnyApi, CodeApi } from "../resource/model/code_api.ts";
 import { writeJson } from "../schema/exact_json.ts";
 
-/** The users, rows and expected rights of {@link checkRights}. */
+/** The users and rows for {@link checkRights}, and the rights that the users should have. */
 export interface RightsTable<Name extends string = string> {
   /** The users by name. `null` is an anonymous caller. */
   readonly users: { readonly [user in Name]: User | null };
@@ -18,9 +18,9 @@ export interface RightsTable<Name extends string = string> {
 export interface CheckedRow<Name extends string = string> {
   /** The path of the resource below the base path. */
   readonly resource: string;
-  /** The key of a stored row, or the list of values of a composite key. */
+  /** The key of a stored row. For a composite key, the list of its values. */
   readonly id?: unknown;
-  /** The values of a new row, instead of `id`. */
+  /** The values of a new row. Set this member instead of `id`. */
   readonly create?: Readonly<Record<string, unknown>> | undefined;
   /** The values of the update, which must differ from the stored values. Default: no values. */
   readonly update?: Readonly<Record<string, unknown>> | undefined;
@@ -166,7 +166,7 @@ async function differenceOf(
   return isExpected ? `is denied, but expected (${denial})` : "is permitted, but not expected";
 }
 
-/** The options of writes, for resources that require `If-Match`. */
+/** The options of writes, so that resources that require `If-Match` accept them. */
 const anyVersion = { ifMatch: "*" };
 
 /** Runs an operation. Returns null, or a reason if the operation succeeded without the right. */

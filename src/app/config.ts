@@ -46,9 +46,9 @@ export interface AppConfig {
    * a warning when the service first stores something there.
    */
   readonly kv?: KeyValueOption | undefined;
-  /** Budgets, proof of work and CAPTCHAs. Default: none of them. */
+  /** Protection against abuse: budgets, proof of work and CAPTCHAs. Default: none of them. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
-  /** How repeated requests with an `Idempotency-Key` are recognized. `false` ignores the header. */
+  /** How requests are repeated safely with an `Idempotency-Key`. `false` ignores the header. */
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes for logging in, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
@@ -57,7 +57,7 @@ export interface AppConfig {
    * security determines which rows the user can use. Default: the login role runs every statement.
    */
   readonly actAs?: ActAsOptions | undefined;
-  /** Hono middleware that runs before all routes, in this order, after the user is identified. */
+  /** Hono middleware. It runs in this order, after the user is identified and before all routes. */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Cross-origin requests. `true` allows every origin, without credentials. Default: off. */
   readonly cors?: boolean | CorsOptions | undefined;
@@ -65,7 +65,7 @@ export interface AppConfig {
   readonly health?: boolean | undefined;
   /**
    * The OpenAPI document and the schema below `/__service`. Default: on. The index of resources at
-   * the base path is always served.
+   * the base path is served even if this is off.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**
@@ -85,7 +85,7 @@ export interface AppConfig {
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The maximum size of a body, in bytes. Default: 1 MiB. */
   readonly bodyLimit?: number | undefined;
-  /** The maximum time in which a body must arrive, in milliseconds. Default: 10,000. */
+  /** The maximum time in which the whole body must arrive, in milliseconds. Default: 10,000. */
   readonly bodyTimeoutMs?: number | undefined;
   /**
    * The maximum number of fields in a body, including the fields of nested objects. Default:
@@ -103,11 +103,11 @@ export interface AppConfig {
   readonly changes?: ChangesOptions | undefined;
   /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
   readonly search?: SearchAdapter | undefined;
-  /** How the service sends the entries of the search outbox, for resources with `search.outbox`. */
+  /** How the service sends the entries of the search outbox to the search engine. */
   readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
-  /** `production` rejects settings that suit only development. Default: `SERVICE_ENV`. */
+  /** `production` rejects settings that are only for development. Default: `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
   /** Clock, random numbers, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
@@ -121,7 +121,7 @@ export interface SubscribeOptions {
   readonly maxPerAddress?: number | undefined;
 }
 
-/** The app's configuration of authentication: how users log in and are identified. */
+/** The options of authentication: how users log in, and how requests identify them. */
 export interface AuthOptions {
   /**
    * The authenticators, in the order in which the service tries them. The first one that recognizes
@@ -135,8 +135,8 @@ export interface AuthOptions {
    */
   readonly recheckMs?: number | undefined;
   /**
-   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. The context of a Hono
-   * app contains the variables of the service's app, such as `user`.
+   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. In a Hono app, the
+   * context contains the variables that the service has set, such as `user`.
    */
   readonly routes?: Router | undefined;
   /**
@@ -150,7 +150,7 @@ export interface AuthOptions {
 
 /** The configuration of an app whose database connection is open. */
 export interface OpenConfig extends AppConfig {
-  /** The database of every resource without `db`. */
+  /** The default database, for resources without the option `db`. */
   readonly db: Database;
 }
 

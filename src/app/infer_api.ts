@@ -48,7 +48,7 @@ export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
   : AnyApi;
 
-/** The `Api` of these resources. The members are expanded, so that an editor shows them. */
+/** The `Api` of these resources. Editors show its members instead of generic types. */
 export type InferredApi<All extends ResourceTypes> = {
   [Types in All as InferredPath<Types>]: {
     path: string;

@@ -75,7 +75,7 @@ export async function openActAs<Config extends ParsedConfig>(
   };
 }
 
-/** Returns true if each right of a role is a right on all columns or on none. */
+/** Returns true if a role has each of its rights either on all columns or on none. */
 function hasWholeRights(
   { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
 ): boolean {
@@ -131,7 +131,7 @@ async function requireTaking(role: string, login: Driver): Promise<void> {
   }
 }
 
-/** Requires that policies restrict each role of users. */
+/** Throws a plain Error if the policies of a table do not restrict a role of `actAs`. */
 function requireRestricted(names: readonly string[], { roles, rights }: ActingRoles): void {
   for (const { name, isSuperuser, bypasses } of roles) {
     if (!names.includes(name) || !isSuperuser && !bypasses) continue;

@@ -13,7 +13,7 @@ export interface OpenAuthenticatorsDependencies {
   readonly runtime: Runtime;
 }
 
-/** Opens the authenticators of an app, in their order. Rejects if one of them cannot be opened. */
+/** Opens the authenticators of an app in their order. Rejects if one cannot be opened. */
 export async function openAuthenticators(
   { auth, db }: Pick<OpenConfig, "auth" | "db">,
   { resolved, guard, store, runtime }: OpenAuthenticatorsDependencies,

@@ -16,7 +16,7 @@ export interface OpenapiSourceDependencies {
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
   readonly authenticators: readonly Authenticator[];
-  /** Returns the app's Hono instance, which does not exist before the app is assembled. */
+  /** Returns the app's Hono instance. Can be called only after the app is assembled. */
   hono(): Hono<AppEnv>;
 }
 

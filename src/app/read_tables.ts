@@ -10,7 +10,7 @@ import type { Observer } from "../runtime/observation.ts";
 import type { RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** Properties of tables that only the database knows. {@link readTables} fills the sets. */
+/** Facts about the tables that only the database knows. {@link readTables} fills the sets. */
 export interface TableFacts {
   /** The columns that are the first of an index. */
   readonly indexed: Set<ColumnInfo>;
@@ -31,7 +31,7 @@ export function emptyTableFacts(): TableFacts {
   };
 }
 
-/** Checks the tables, and reads properties of the tables that only the database knows. */
+/** Checks the tables, and reads the facts about them that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
   { indexed, conflicting, final, withoutEffects, roleRights, acting }: TableFacts & {
@@ -54,7 +54,7 @@ export async function readTables(
   for (const table of await tablesWithoutEffectsAlone(tables)) withoutEffects.add(table);
 }
 
-/** Returns the served table and the tables that its relations read, including link tables. */
+/** Returns the served table and the tables of its relations, including link tables. */
 function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
   const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
     relation.steps

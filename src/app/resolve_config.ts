@@ -29,7 +29,7 @@ import {
 } from "../service/observability/observability_options.ts";
 import type { SecurityHeaders } from "../service/responder.ts";
 
-/** The configuration of an app with every default resolved. */
+/** The configuration of an app, with a value for every option. */
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];

@@ -45,7 +45,7 @@ export interface ResolveResourcesDependencies {
   readonly runtime: Runtime;
 }
 
-/** The rights of the roles of the option `actAs`. */
+/** The rights of the database roles that `actAs` uses. */
 export interface ActingRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
@@ -131,7 +131,7 @@ export function resolveResources(
   };
 }
 
-/** Returns the path of a resource below the base path, without percent-encoding. */
+/** Returns the path by which code finds a resource: below the base path, and decoded. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

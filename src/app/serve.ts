@@ -117,7 +117,7 @@ const termDrainMs = 3_000;
 /** Signals within this time, in ms, count as one: the terminal and a parent can both send one. */
 const sameSignalMs = 100;
 
-/** Exits the process. Otherwise an open stream or a forgotten timer would keep it alive. */
+/** Exits the process soon, because an open stream or a timer would keep it alive. */
 function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }

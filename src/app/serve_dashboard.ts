@@ -31,7 +31,7 @@ export interface DashboardDependencies extends
   readonly hono: Hono<AppEnv>;
 }
 
-/** Serves the dashboard in an app that has one. */
+/** Adds the routes of the dashboard to an app. */
 export function serveDashboard(served: DashboardDependencies, dashboard: ResolvedDashboard): void {
   const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
   const { basePath, secrets } = resolved;
@@ -81,7 +81,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // Problems of this app link to problem pages below the app's own path.
+    // The problems of this app have their own pages, below the app's own path.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -92,7 +92,7 @@ function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Tria
   return trials;
 }
 
-/** Throws for a comparison with a value that an enum column never has, such as a misspelt role. */
+/** Throws for a comparison of an enum column with a value that it never has (a misspelt role). */
 function requireEnumValues(filter: Filter): void {
   if (filter.kind === "related") return requireEnumValues(filter.filter);
   if (filter.kind !== "compare") return directTerms(filter).forEach(requireEnumValues);
@@ -109,7 +109,7 @@ const enumOperators: ReadonlySet<Operator> = new Set([
   ...[equalOperator, notEqualOperator, inOperator],
 ]);
 
-/** Sends a statement with the filter, which the database plans but does not evaluate. */
+/** Sends a statement with the filter. The database parses it, but evaluates it for no row. */
 async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): Promise<void> {
   const { dialect } = driver;
   const condition = compileFilter(filter, dialect);

@@ -22,7 +22,7 @@ export function createMcp(parts: McpHandlerDependencies): AnswerMcp {
     if (call === undefined) throw new Error("A request of MCP came from elsewhere");
     const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
     const context = { send, resources, indexBase: mountedAt + basePath };
-    // If clients shared a server object, one client could receive the response to another.
+    // Each request has its own server object, so that no client receives another client's response.
     return serverFor({ ...call, era, context }, parts);
     // The service sends no notifications, but a client is allowed to hold one stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });

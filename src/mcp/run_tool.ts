@@ -8,12 +8,11 @@ import {
   ToolRefusal,
 } from "./tool_request.ts";
 
-/** The context in which a tool runs for one request of one caller. */
 export interface ToolContext {
   readonly send: SendToolRequest;
   /** The base path of the resources, including the path at which the app is mounted. */
   readonly indexBase: string;
-  /** The resources by the name that tools use. */
+  /** The resources, by the names that tools use for them. */
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
@@ -21,7 +20,7 @@ export interface ToolResource {
   /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if the rows have no key, so that an id cannot address them. */
+  /** True if the rows have no key. Then no id can address them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
@@ -65,7 +64,7 @@ export async function runTool(
 }
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
-  // The cast is safe: this service itself has written the index.
+  // The cast is safe: the body is the service index, which this service has written.
   return requireSuccess(await send({ method: "GET", path: "" })).body as ServiceIndex;
 }
 

@@ -10,7 +10,7 @@ export interface ToolPage {
   readonly nextCursor: string | null;
 }
 
-/** Returns a page with as many rows as the size limit allows. `read(n)` reads n rows. */
+/** Returns a page with as many rows as the size limit allows. `read(n)` must return n rows. */
 export async function fitRows(
   limit: number,
   read: (count: number) => Promise<ToolPage>,

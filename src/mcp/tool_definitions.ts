@@ -88,7 +88,7 @@ function tool(
   };
 }
 
-/** The description of the filter syntax for the model, which is an MCP resource. */
+/** The description of the filter syntax, which the language model can read as an MCP resource. */
 export const filterGrammar =
   `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups; not( ) negates.
 field==value !=  >  >=  <  <=  (text in code-point order)

@@ -1,6 +1,6 @@
 import { callerHeaders } from "../protocol/caller_headers.ts";
 
-/** A request that an MCP tool sends to the service, with a path below the base path. */
+/** A request that an MCP tool sends to the service. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Percent-encoded path and query: `/books?limit=20`. */
@@ -25,7 +25,7 @@ export interface ToolRequestsOptions {
   /** Sends a request to this service. */
   fetch(request: Request): Promise<Response>;
   readonly caller: Request;
-  /** The base path of the resources inside the app, without a mount path. */
+  /** The base path of the resources, without the path at which the app is mounted. */
   readonly basePath: string;
 }
 
@@ -56,7 +56,7 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
   };
 }
 
-/** Requires a successful response, and returns it. Throws a `ToolRefusal` for an error response. */
+/** Returns a successful response. Throws a `ToolRefusal` for any other response. */
 export function requireSuccess(answer: ToolAnswer): ToolAnswer {
   const { status, body } = answer;
   if (status < 400) return answer;

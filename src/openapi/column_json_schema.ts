@@ -43,7 +43,7 @@ export function bodyColumnSchema(column: ColumnInfo, mayBeNull: boolean): JsonSc
   }
 }
 
-/** A number or a string. OpenAPI 3.0 cannot combine types, so the schema has no `type`. */
+/** A number or a string. OpenAPI 3.0 allows only one type, so this schema has no `type`. */
 const numberOrText: JsonSchema = {
   description:
     "A number or a string. With Accept: application/json;numbers=safe an integer beyond " +
@@ -123,10 +123,10 @@ export function keySegmentSchema({ primaryKey }: { readonly primaryKey: readonly
 
 const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 
-/** The alternative form of an integer in a body, for clients whose numbers are doubles. */
+/** An integer as a string of digits, which bodies can contain instead of a number. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** An integer. In the safe form, which clients can request, it is a string of digits. */
+/** An integer, which is a string of digits in responses with safe numbers. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",

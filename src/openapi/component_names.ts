@@ -33,7 +33,7 @@ export function componentNames(resources: readonly Resource[]): ComponentNames {
   }));
 }
 
-/** Converts `order line` to `OrderLine`. A non-ASCII letter becomes its code point. */
+/** Converts `order line` to `OrderLine`, and each non-ASCII letter to its code point. */
 export function pascalName(text: string): string {
   const name = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")

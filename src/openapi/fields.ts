@@ -6,7 +6,7 @@ import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";
 
-/** The description of a field that responses may contain. */
+/** The description of a field that responses can contain. */
 export interface FieldSchema {
   /** Name of the field in rows and in bodies. */
   readonly name: string;
@@ -31,7 +31,7 @@ export interface FieldSchema {
   readonly minLength?: number;
   /** Maximum length of the field's strings in characters. */
   readonly maxLength?: number;
-  /** Regular expression with the flag `u` that must match a part of each string. */
+  /** Regular expression with the flag `u`, of which each string must contain a match. */
   readonly pattern?: string;
   /** Format that each string must have. */
   readonly format?: "email";
@@ -39,7 +39,7 @@ export interface FieldSchema {
   readonly min?: unknown;
   /** The highest allowed value, as it is in JSON. */
   readonly max?: unknown;
-  /** JSON Schema (OpenAPI 3.0) of the field, for lists and for objects with known members. */
+  /** JSON Schema (OpenAPI 3.0) of a field with a list, or an object whose members are known. */
   readonly schema?: JsonSchema;
   /** Present if no body can set the field. */
   readonly readOnly?: true;
@@ -49,7 +49,7 @@ export interface FieldSchema {
   readonly perUser?: true;
 }
 
-/** Returns the fields that responses may contain: readable columns, then computed fields. */
+/** Returns the fields that responses can contain: readable columns, then computed fields. */
 export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   const columns = resource.fields.readable.map((column) => fieldOf(column, resource));
   const computed = resource.computed.fields.map(([name]): FieldSchema => ({

@@ -35,7 +35,7 @@ export interface OpenapiInput extends DescribedService {
   /** The addresses of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
   readonly hasAuthentication: boolean;
-  /** The authentication schemes by name. Any one of them identifies a user. */
+  /** The authentication schemes by name. A request needs only one of them. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
   /** True if a caller with an exhausted budget can continue with proof of work. */

@@ -40,7 +40,6 @@ export const openapiOptionDescription = either(flag(), group(members)).default(t
 export interface ResolvedOpenapi {
   readonly ui: boolean;
   readonly info: DocumentInfo;
-  /** The URLs of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
 }
 

@@ -78,9 +78,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/**
- * Returns the security requirements of a route. An empty list means anonymous access.
- */
+/** Returns the security requirements of a route, or an empty list for anonymous access. */
 export function securityRequirements(
   { endpoint, path }: Route,
   { policy, procedures }: Resource,

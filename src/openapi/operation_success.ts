@@ -21,7 +21,7 @@ interface SuccessOf {
   readonly name: string;
 }
 
-/** Returns the successful responses of a route, by status. */
+/** Returns the descriptions of a route's successful responses, by status. */
 export function successResponses(
   { route, resource, name }: SuccessOf,
   procedure: string | null,

@@ -131,7 +131,7 @@ function flagParameter(name: string, description: string): JsonSchema {
   return parameter(name, { type: "boolean", default: false }, description);
 }
 
-/** Returns the `filter` parameter. Its description lists all operators, including custom ones. */
+/** Returns the `filter` parameter. Its description lists all operators of the resource. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const { fields, operators, relations, served } = resource;
   const names = fields.readable.filter((column) => fields.filterable.has(column))
@@ -176,7 +176,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns the `on` parameter: the unique keys for an upsert, each with its fields in one order. */
+/** Returns the `on` parameter, with the unique keys for an upsert as its values. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map((columns) =>
     columns.map(({ name }) => quoteName(name)).join(",")

@@ -103,7 +103,7 @@ function bodyOf(
     const schema = bodyColumnSchema(column, !isRequired(column));
     const { default: source } = column;
     const words = schema["description"] === undefined ? [] : [schema["description"]];
-    // Client generators treat a property that has a `default` as required.
+    // No `default` is added, because client generators treat a property with a default as required.
     return [
       column.name,
       source?.kind === "value" && fillsIn

@@ -4,7 +4,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export function toTsType(schema: unknown): string {
   if (!isSchema(schema)) return "unknown";
   const type = plainType(schema);
-  // The `enum` of a nullable schema already contains null.
+  // The `enum` of a nullable schema contains null, so null is not added again.
   const namesNull = Array.isArray(schema["enum"]) && schema["enum"].includes(null);
   return schema["nullable"] === true && !namesNull ? `${type} | null` : type;
 }

@@ -6,8 +6,8 @@ import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
 
 /**
- * The schema of a service at `GET /__service/schema`: its resources and their operations. Columns
- * that responses never contain are omitted.
+ * The schema of a service at `GET /__service/schema`: its resources and their operations. It omits
+ * columns that no user can read.
  */
 export interface ServiceSchema {
   /** Version of the schema's format. */
@@ -24,7 +24,7 @@ export interface ResourceSchema {
   readonly name: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
-  /** Names of the key's fields in order, without hidden fields. */
+  /** Names of the key's fields, in the order of the key. Hidden fields are left out. */
   readonly primaryKey: readonly string[];
   /** Present for a view or table without a key. Its single rows have no paths. */
   readonly keyless?: true;

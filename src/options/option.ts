@@ -20,7 +20,7 @@ export type OptionShape =
   | { readonly kind: "flag" | "text" | "function" | "other" };
 
 export interface OptionRules {
-  /** The words that follow "must be" in messages: `a whole number from 1 to 32`. */
+  /** The text after "must be" in messages, e.g. `a whole number from 1 to 32`. */
   readonly takes: string;
   /** Returns true if the option accepts a value. `readParts` checks the members of the value. */
   readonly fits: (given: unknown) => boolean;
@@ -32,7 +32,7 @@ export interface OptionRules {
   /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
-  /** The default value, in the form in which a caller sets the option. */
+  /** The default value, written like the value that a caller would pass. */
   readonly defaultValue?: unknown;
 }
 
@@ -51,7 +51,7 @@ export class Option<T> {
     return new Option({ ...this.rules, defaultValue: value });
   }
 
-  /** Returns a copy of this option that throws if no value is set. */
+  /** Returns a copy of this option that must have a value. */
   required(): Option<NonNullable<T>> {
     return new Option({ ...this.rules, isRequired: true });
   }
@@ -73,7 +73,7 @@ export class Option<T> {
     return new Option({ ...this.rules, advice });
   }
 
-  /** Returns a copy of this option with a further test. `takes` follows "must be" in messages. */
+  /** Returns a copy of this option with another test. `takes` follows "must be" in messages. */
   fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
     const { fits } = this.rules;
     // The cast is safe, because `fits` has accepted the value.
@@ -113,7 +113,7 @@ export type Described<Options> = {
   >;
 };
 
-/** The members of an option group after reading, with defaults filled in. */
+/** The members of an option group after reading. Members that were not set have their defaults. */
 export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
@@ -138,7 +138,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** Describes an object with arbitrary names. One description applies to all its values. */
+/** Describes an object whose members can have any names. All its values have one description. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
@@ -154,7 +154,7 @@ export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
   });
 }
 
-/** Describes a list with one description for all items. `of` follows "a list of" in messages. */
+/** Describes a list whose items have one description. `of` follows "a list of" in messages. */
 export function listOf<T>(
   of: string,
   each: Option<T>,
@@ -190,7 +190,7 @@ function isObject(given: unknown): boolean {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/** Returns the names of all members. Inherited members count, because they would have an effect. */
+/** Returns the names of all members, also inherited ones: their values would be used, too. */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

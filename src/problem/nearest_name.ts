@@ -1,8 +1,6 @@
 import { normalFormOf } from "./near_miss.ts";
 
-/**
- * Returns the name that is nearest to a misspelt name, or null. Error messages suggest the name.
- */
+/** Returns the known name that is most similar to a misspelt name, for error messages, or null. */
 export function nearestName(
   text: string,
   candidates: readonly string[],
@@ -39,14 +37,14 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is near. */
+/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is similar. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter, because it can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
-/** Counts the characters to add, remove, change or swap to turn one string into the other. */
+/** Returns the number of characters to add, remove, change or swap to turn `from` into `to`. */
 function editDistance(from: string, to: string): number {
   let above: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

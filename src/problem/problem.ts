@@ -42,7 +42,7 @@ export class Problem extends Error {
   /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** Creates a problem. `detail` is sent, so it must contain no SQL and no hidden values. */
+  /** Creates a problem. Clients receive `detail`: it must contain no SQL and no hidden values. */
   constructor(slug: ProblemSlug, detail: string, options: ProblemOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";

@@ -4,7 +4,7 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 export interface HmacSha256 {
   /** Returns the 32 bytes of the authentication code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Returns true if `code` is the authentication code of the message. Takes constant time. */
+  /** Returns true if `code` is the message's authentication code. Compares in constant time. */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Parses UTF-8 as a JSON object. Returns null for invalid UTF-8, and for any other JSON. */
+/** Parses UTF-8 bytes as a JSON object. Returns null for anything else. */
 export function parseJsonObject(bytes: Uint8Array): object | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

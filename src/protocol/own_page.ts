@@ -1,7 +1,8 @@
 /**
  * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
- * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`, like that of a
- * program. Browsers send one of these headers with every write (Fetch Metadata, and RFC 6454).
+ * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`, so that no
+ * browser has sent it. Browsers send one of these headers with every write (Fetch Metadata, and RFC
+ * 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,

@@ -1,7 +1,7 @@
 /**
  * The codes of all problems, with their status and title. Problems are the errors that this service
- * returns on purpose. The slug is the last segment of the problem's `type`
- * (`/__service/problems/<slug>`, a page). The problem's `code` is the slug in capitals.
+ * returns on purpose. The slug is the last segment of the problem's `type`, the path of a page
+ * (`/__service/problems/<slug>`). The problem's `code` is the slug in capitals.
  */
 export const problemCodes = {
   "not-found": { status: 404, title: "Not found" },
@@ -59,7 +59,7 @@ export interface ProblemBody {
   readonly status: number;
   /** The description of this occurrence of the problem. */
   readonly detail: string;
-  /** The type of the problem for programs, for example `NOT_FOUND`. */
+  /** The problem code in capitals, for programs: `NOT_FOUND`. */
   readonly code: string;
   /** Machine-readable details. Their names depend on the type of the problem. */
   readonly details?: Readonly<Record<string, unknown>>;

@@ -2,8 +2,7 @@ import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
  * The explanations of problems, as plain text. An explanation describes when a problem happens and
- * what the client can do. The page at the problem's `type` contains the explanation, and
- * `docs/errors.md` contains the same sentences.
+ * what the client can do. The page of the problem and `docs/errors.md` contain the explanation.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":

@@ -13,7 +13,7 @@ export interface RouteDescription {
   readonly body?: JsonSchema;
   /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
-  /** The responses that are not problems, by status. Null for a response without a body. */
+  /** The descriptions of successful responses, by status. Null for a response without a body. */
   readonly answers: Readonly<Record<number, AnswerDescription | null>>;
   readonly problems: readonly ProblemSlug[];
   readonly needsUser: boolean;
@@ -29,7 +29,7 @@ export interface AnswerDescription {
 
 const descriptionKey = Symbol("description of a route");
 
-/** Attaches a route description to a handler, for {@link routeDescriptionOf}. */
+/** Attaches a description to the handler of a route. {@link routeDescriptionOf} returns it. */
 export function withRouteDescription<Handler extends object>(
   description: RouteDescription,
   handler: Handler,
@@ -42,7 +42,7 @@ export function routeDescriptionOf(handler: object): RouteDescription | undefine
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;
 }
 
-/** Returns the schema of an object. The names of optional members end in `?`. */
+/** Returns the schema of an object. A name that ends in `?` is an optional member. */
 export function objectSchema(members: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const entries = Object.entries(members);
   const required = entries.map(([name]) => name).filter((name) => !name.endsWith("?"));

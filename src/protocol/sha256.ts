@@ -7,7 +7,7 @@ export interface Sha256 {
   /** Returns the 32 bytes of the digest, in a new array. */
   digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /**
-   * Returns the digest as eight words. The digest covers the blocks in `midstate` and the first
+   * Returns the digest as eight words. The hashed bytes are those of `midstate`, and then the first
    * `length` bytes of the message. The hasher owns the array, and the next call overwrites it.
    */
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
@@ -23,7 +23,7 @@ export interface Midstate {
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Creates a hasher of SHA-256. The hasher owns its buffers, so hashing allocates nothing. */
+/** Creates a hasher of SHA-256. It reuses its buffers, so that hashing allocates no memory. */
 export function createSha256(): Sha256 {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);
@@ -33,8 +33,8 @@ export function createSha256(): Sha256 {
     state.set(midstate.state);
     let at = 0;
     for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
-    // The last block contains the rest of the message, a one bit, and the length in bits. If the
-    // length does not fit, a second block is added.
+    // The padding: the last block contains the rest of the message, a one bit, and the length in
+    // bits. If there is no room for the length, another block follows.
     const rest = length - at;
     const end = rest + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
     for (let i = 0; i < rest; i++) lastBlocks[i] = message[at + i]!;
@@ -74,9 +74,9 @@ export function midstateAfter(blocks: Uint8Array): Midstate {
 export const scheduleWords = 64;
 
 /**
- * Compresses one block into the state of a SHA-256 hash. The first 16 words of `schedule` are the
- * block, big-endian. The other 48 are overwritten. The sigmas are inlined, because function calls
- * cost a sixth of the speed.
+ * Compresses one block into the state of a SHA-256 hash. The first 16 words of `schedule` must be
+ * the block, big-endian. The other 48 are overwritten. The sigma functions are inlined, because
+ * calls would cost a sixth of the speed.
  */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {

@@ -13,7 +13,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** The rights that an operation needs in addition to its main access. */
+/** The accesses to other resources, or of other kinds, that an operation needs. */
 export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;

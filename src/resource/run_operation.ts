@@ -18,7 +18,7 @@ import { noAdditionalGrants, noRelatedWrites, noResources } from "./rights/relat
 import { protectedItems } from "./write/nested/protected_items.ts";
 import { throwFailedExecution } from "./write/refused/failed_execution.ts";
 
-/** Runs an operation for a request or a call by server-side code, and returns its reply as data. */
+/** Runs an operation for a request or a call by code. Returns its reply before serialization. */
 export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,

@@ -1,4 +1,4 @@
-/** A map of limited size, which forgets the entries that were not used recently. */
+/** A map of limited size. It deletes entries that were not used recently. */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
@@ -7,7 +7,7 @@ export interface BoundedMap<K, V> {
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The byte limit of a map. Clients choose some of the keys, so entries can have any size. */
+/** The byte limit of a map, because clients determine the size of some entries. */
 export interface ByteBound<K, V> {
   /** The maximum bytes of all entries together. An entry larger than half of it is not stored. */
   readonly maxBytes: number;
@@ -99,7 +99,7 @@ export class TextMemo<Value> {
     return this.#known.get(text);
   }
 
-  /** Returns true if the string occurred before, so its value is worth storing. */
+  /** Returns true if the string has occurred before, so that storing its value is worthwhile. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);
@@ -113,7 +113,7 @@ export class TextMemo<Value> {
   }
 }
 
-/** Returns the FNV-1a hash of a string. Samples the characters of a long string. */
+/** Returns the FNV-1a hash of a string. Of a long string, only some characters are hashed. */
 function hashOf(text: string): number {
   const { length } = text;
   const step = Math.ceil(length / hashedCharacters);

@@ -166,8 +166,8 @@ const sentences: Sentences = {
 };
 
 /**
- * Returns a string without line breaks and control characters. Paths and messages come from
- * clients, whose control characters could rewrite the terminal.
+ * Returns a string without line breaks and control characters. Clients determine paths and
+ * messages, and control characters could change what the terminal shows.
  */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex -- matches control characters on purpose

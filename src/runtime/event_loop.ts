@@ -43,8 +43,8 @@ export function createYieldTurn(clock: Clock): YieldTurn {
 }
 
 /**
- * Counts turns of the event loop while work is watched. Work that used only SQLite is synchronous,
- * so it ends in the turn in which it began.
+ * Counts turns of the event loop, to find out if work was synchronous: then it ended in the turn in
+ * which it began, like work that used only SQLite.
  */
 export class EventLoopTurnCounter {
   #count = 0;
@@ -55,7 +55,7 @@ export class EventLoopTurnCounter {
     return this.#count;
   }
 
-  /** Counts the next turn when it begins. Returns the current count. */
+  /** Starts to count the next turn. Returns the current count. */
   watch(): number {
     if (!this.#isScheduled) {
       this.#isScheduled = true;

@@ -1,8 +1,8 @@
 import process from "node:process";
 
 /**
- * True if the host is Deno. Node and Bun have no global `Deno`. Code that needs this global either
- * throws on other hosts, or uses functions of Node, which Deno has too.
+ * True if the host is Deno. Node and Bun have no global `Deno`. On other hosts, code that needs
+ * this global either throws, or uses functions of Node, which Deno also has.
  */
 export const isDeno: boolean = "Deno" in globalThis;
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isDeno } from "./host.ts";
 
-/** A file that is opened only for its lock. Locking with `true` makes the lock exclusive. */
+/** A file that is opened only for its lock. `lock(true)` requests an exclusive lock. */
 export type LockFile = Pick<Deno.FsFile, "tryLockSync" | "lock" | "unlockSync" | "close">;
 
 /**

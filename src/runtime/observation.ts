@@ -3,7 +3,7 @@ import type { OperatorObservation } from "./observations/operator_observation.ts
 import type { RequestObservation } from "./observations/request_observation.ts";
 import type { TablesChanged } from "./observations/tables_changed.ts";
 
-/** An observation: an event for the operator. An {@link Observer} decides what to show. */
+/** An observation: an event that the service reports to an {@link Observer} for the operator. */
 export type Observation =
   | {
     [Kind in keyof ObservationFacts]:
@@ -58,7 +58,7 @@ export type ObservationFacts = AccountFacts & {
   classify_failed: { error: unknown };
   limits_unshared: { error: unknown };
   store_in_memory: { purpose: string; reason: string };
-  // deno-lint-ignore ban-types -- the kind alone says what has happened
+  // deno-lint-ignore ban-types -- an event of this kind has no members
   draining: {};
   changes_unread: { error: unknown; retryInMs: number };
   live_upkeep_failed: { error: unknown };
@@ -86,5 +86,5 @@ export type PowRefusal =
   | "other-request"
   | "unsolved";
 
-/** Receives an observation. Must not throw. */
+/** Receives the observations of a service. Must not throw. */
 export type Observer = (observation: Observation) => void;

@@ -3,7 +3,7 @@ import { showValue } from "../../problem/show_value.ts";
 import type { CodeApi } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 
-/** The operations of an app for callers in code, outside of any request. */
+/** The operations of an app for server-side code, outside of any request. */
 export interface CallsFromCode<Api> {
   /**
    * Returns the operations of the resources for a user, or for an anonymous caller. Each operation
@@ -30,7 +30,7 @@ export interface CallsFromCode<Api> {
    * ```
    */
   as<Own = Api>(user: User | null): CodeApi<Own>;
-  /** Returns the operations of the resources for the system, which may use all rows and fields. */
+  /** Returns the operations of the resources for the system, which can use all rows and fields. */
   asSystem<Own = Api>(): CodeApi<Own>;
 }
 
@@ -41,13 +41,13 @@ export function createCallsFromCode<Api>(
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The compiler cannot check `Own`: it comes from the configuration's type or from the caller.
+      // The compiler cannot check `Own`, which comes from the configuration's type or the caller.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };
 }
 
-/** Copies the user, so that changes by the caller and by hooks do not affect each other. */
+/** Copies the user, so that changes by hooks do not affect the caller, and the other way round. */
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {

@@ -8,8 +8,8 @@ import type { TransactionPart } from "../model/code_caller.ts";
 export type ResourceChanger = (resource: Resource) => Resource;
 
 /**
- * Returns a function that makes the resources of a database use an open transaction of that
- * database. The function leaves resources of other databases unchanged.
+ * Returns a function that makes the resources of a database use an open transaction of it. The
+ * function leaves resources of other databases unchanged.
  */
 export function resourcesInTransaction(
   part: TransactionPart,
@@ -21,9 +21,9 @@ export function resourcesInTransaction(
 }
 
 /**
- * Returns a function that copies a resource for calls by the system, with all rows, all fields, and
- * the operations that the table allows. The ETags of rows equal the ETags that users see, so that a
- * program can compare them.
+ * Returns a function that copies a resource for calls by the system: with all rows, all fields, and
+ * all operations that the table allows. The ETags of its rows equal the ETags that users receive,
+ * so that a program can compare them.
  */
 export function resourcesForSystem(): ResourceChanger {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {

@@ -29,7 +29,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest, segmentOf } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 
-/** The maximum depth of nested calls: the hooks of a call may make further calls. */
+/** The maximum depth of nested calls, because the hooks of a call can make further calls. */
 const maxDepth = 16;
 
 /** The key of a hidden API member that rights checks use. No resource can have a symbol as name. */
@@ -37,7 +37,7 @@ export const rowTrials: unique symbol = Symbol("rowTrials");
 
 /** Functions for a check of rights, in addition to the operations of an API. */
 export interface RowTrials {
-  /** The operations of the same caller, in transactions of the resource's database. */
+  /** The operations for this caller, in transactions of the resource's database. */
   readonly api: CodeApi<AnyApi>;
   filterOf(key: unknown): Filter;
   /** Reads the row as a live stream would read it. Throws the problem that a stream would throw. */
@@ -55,7 +55,7 @@ interface CalledResource {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
-/** Creates the objects through which callers in code use the resources of an app. */
+/** Creates the objects with which server-side code calls the operations of an app. */
 export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
@@ -78,7 +78,7 @@ export class CodeApis {
   /** Returns the API for a caller. The API runs its transactions on `driver`. */
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
-      // A resource may have a name like `constructor`, which every ordinary object has as a member.
+      // A resource can have a name like `constructor`, which ordinary objects inherit as a member.
       __proto__: null,
       of: (given: string | TableLike<unknown, unknown>) =>
         this.#callsOf(typeof given === "string" ? given : this.#pathOf(given), caller),

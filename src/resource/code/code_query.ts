@@ -8,7 +8,7 @@ export type AnyCallOptions = Readonly<Record<string, unknown>>;
 
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
-/** The options of each operation, besides `signal`. */
+/** The supported options of each operation, besides `signal`. */
 const optionsOf = {
   list: [...ofReads, "select", "include", "cursor", "offset", "totalCount", "withDeleted"],
   get: ["select", "include", "ifNoneMatch"],
@@ -28,14 +28,14 @@ export type CallName = keyof typeof optionsOf;
 /** Options that become headers of the request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/** Options that are lists of names. The request quotes names with special characters. */
+/** Options that are lists of names. In the request, names with special characters are quoted. */
 const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
 /**
- * Returns the options of a call as the parameters of a request, with arrays as strings. Throws a
- * TypeError for an unsupported option, because the option would otherwise be ignored.
+ * Returns the options of a call as query parameters, in which arrays are strings. Throws a
+ * TypeError for an unsupported option instead of ignoring it.
  */
 export function queryOf(
   name: CallName,
@@ -63,8 +63,8 @@ export function queryOf(
 }
 
 /**
- * Returns the filter of a call: a string, or the result of the builders. Throws a TypeError for any
- * other value, because ignoring it would select every row.
+ * Returns the filter of a call: a string, or a rule from a builder. Throws a TypeError for any
+ * other value, because a call without a filter would select every row.
  */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;

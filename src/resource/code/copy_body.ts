@@ -3,14 +3,14 @@ import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 
-/** The maximum nesting depth of a value, as in the body of a request. */
+/** The maximum nesting depth of a value, equal to the maximum in the body of a request. */
 const maxLevels = 32;
 
 /**
  * Copies a value that code passes instead of a JSON body, so that neither hooks nor the service
- * change the object of the caller. The copy contains what JSON would contain. Undefined members are
- * left out, and a Date is a string. Integers keep their digits, and bytes are base64. Throws a 400
- * for a value that JSON cannot represent.
+ * change the caller's object. The copy contains only values of JSON: undefined members are left
+ * out, and a Date is a string. Integers keep all digits, and bytes become base64. Throws a 400 for
+ * a value that JSON cannot represent.
  */
 export function copyBody(value: unknown, levels = maxLevels): unknown {
   switch (typeof value) {
@@ -41,7 +41,7 @@ function copyObject(value: object, levels: number): unknown {
   }
   if (value instanceof Map || value instanceof Set) throw unusable("it holds a Map or a Set");
   if (levels === 0) throw unusable(`it is nested deeper than ${maxLevels}`);
-  // An item that is undefined is null in JSON.
+  // JSON writes an undefined item of an array as null.
   if (Array.isArray(value)) {
     return Array.from(value, (item: unknown) => copyBody(item, levels - 1) ?? null);
   }
@@ -49,7 +49,7 @@ function copyObject(value: object, levels: number): unknown {
   for (const [name, member] of Object.entries(value)) {
     const copied = copyBody(member, levels - 1);
     if (copied === undefined) continue;
-    // Assigning `__proto__` would change the prototype.
+    // An assignment to `__proto__` would change the object's prototype.
     Object.defineProperty(copy, name, {
       value: copied,
       enumerable: true,

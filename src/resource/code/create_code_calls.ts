@@ -5,10 +5,10 @@ import { type AnyCallOptions, filterOf } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";
 
-/** Runs the operation of one route, identified by its method and path in the list of routes. */
+/** Runs the operation of one route. `route` is its method and path in the list of routes. */
 export type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/** The members of a list's page that the request for the next page needs. */
+/** The members of a page that are needed to request the next page. */
 interface ListedPage {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;

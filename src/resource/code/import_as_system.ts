@@ -12,7 +12,7 @@ import { runImport } from "../import/run_import.ts";
 
 /** The source and the options of {@link ImportsFromCode.import}. */
 export interface ImportSource {
-  /** Opens the bytes of the file. Called again if the transaction must be retried. */
+  /** Opens the bytes of the file. Called again if the transaction is retried. */
   open(): AsyncIterable<Uint8Array>;
   /** The format of the bytes. */
   readonly format: "ndjson" | "csv";
@@ -22,11 +22,11 @@ export interface ImportSource {
    * would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
-  /** True if this process has no other work, so the import need not yield. Default: false. */
+  /** True if this process has no other work, so that the import never pauses. Default: false. */
   readonly isAlone?: boolean | undefined;
   /** The number of rows in each separate transaction. Default: one transaction for all rows. */
   readonly chunk?: number | undefined;
-  /** True to roll everything back at the end. False unless set. */
+  /** True to roll everything back at the end. Default: false. */
   readonly dryRun?: boolean | undefined;
   /** Called every few hundred rows with the counts so far. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
@@ -36,8 +36,8 @@ export interface ImportSource {
 export interface ImportsFromCode {
   /**
    * Creates rows from a file in the resource at `path`, or in the resource whose table has this
-   * name. The import has the rights of the system. Rejects with a `Problem` whose `details.errors`
-   * name the lines.
+   * name. The import has the rights of the system, not of a user. Rejects with a `Problem` whose
+   * `details.errors` name the lines.
    */
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
@@ -96,7 +96,7 @@ async function importAsSystem(
   }
 }
 
-/** Reads the next part of a file while the previous part is used. */
+/** Yields the parts of a file, and reads the next part while the consumer uses the current part. */
 async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = parts[Symbol.asyncIterator]();
   let next = reader.next();
@@ -105,7 +105,7 @@ async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
       const { done, value } = await next;
       if (done === true) return;
       next = reader.next();
-      // If nothing awaits this promise any more, its rejection must not count as unhandled.
+      // If the consumer stops, nothing awaits this promise, but its rejection must be handled.
       next.catch(() => {});
       yield value;
     }

@@ -9,7 +9,7 @@ import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
-/** Returns the columns on which the role of a caller has no right; null if it has all rights. */
+/** Returns the columns on which a caller's database role lacks rights, or null for all rights. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
@@ -96,8 +96,8 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 /**
  * Returns a function that creates the parts of a resource that depend on the fields of a caller.
- * The parts are created once for all callers with the same lists, because readers of rows cache
- * their results by the list of columns.
+ * The parts are created once for all callers with equal lists, because row readers cache compiled
+ * statements by the identity of the list of columns.
  */
 function createCallerFields(
   of: FieldsOfCaller,

@@ -17,7 +17,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
     const isName = typeof reference === "string";
     const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
-    // A column of another table could have the same name as a column of this table.
+    // Without this check, a column of another table could be mistaken for one with its name here.
     if (!isName && columnInfoOf(reference) !== column) {
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }

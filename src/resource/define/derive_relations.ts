@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // If a key refers to its own table, both directions of the relation would have this name.
+    // For a key that refers to its own table, both directions of the relation would have this name.
     table.name,
     "__proto__",
   ]);
@@ -118,7 +118,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, with its schema unless that is the default or the viewer's schema. */
+/** Returns a table's name, with its schema unless that is the default schema or the viewer's. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -81,7 +81,7 @@ function writesArePrivate(given: unknown): string | null {
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/** RFC 3986, 3.3. Every other character of a path segment is percent-encoded. */
+/** The characters of RFC 3986, 3.3. Every other character of a path segment is percent-encoded. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(
@@ -90,8 +90,8 @@ const path = textLike("", /^[^/]/).fitting(
 );
 
 /**
- * Returns true if a segment has the spelling of encodeURIComponent. Request paths are normalized to
- * this spelling, so no other spelling would match.
+ * Returns true if a segment is percent-encoded as by `encodeURIComponent`. The service converts
+ * request paths to this form, so no other form would match.
  */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
@@ -231,7 +231,7 @@ const members = {
 
 export const resourceOptionDescriptions = group(members).required();
 
-/** A definition whose options were checked, with the defaults of the options that were not set. */
+/** A definition whose options have been checked, with the defaults of all other options. */
 export interface CheckedDefinition extends ResourceDefinition {
   readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;
@@ -239,12 +239,12 @@ export interface CheckedDefinition extends ResourceDefinition {
 
 /**
  * Reads the options of a resource. Throws a plain Error that names the table and the option if an
- * option is misspelt or invalid. Combinations of options are checked when they are resolved.
+ * option is misspelt or invalid. Combinations of options are checked later, when they are resolved.
  */
 export function readDefinition({ table, options }: ResourceDefinition): CheckedDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };
-  // Programs without type checks may pass undefined.
+  // A program without type checks can omit the options.
   const given: Partial<ResourceOptions<Row>> | undefined = options;
   if (given === undefined) {
     throw new Error(`${place.subject}: it has no options, like { id: ${idOf(info)} }`);

@@ -11,7 +11,7 @@ import type { AnyTable, TableLike } from "../../schema/table_like.ts";
 import type { RelationOptions } from "../model/resource_options.ts";
 import { requireTableInfo } from "./resource_definition.ts";
 
-/** A declared relation, along which rules can test related rows. */
+/** A declared relation, with methods that create rules about its related rows. */
 export interface RelationTo<Of, Target> {
   /**
    * Returns a rule for rows that have at least one related row that matches `rule`. Without `rule`,
@@ -78,20 +78,20 @@ export function relations<
         const { relation, target } = follow(name, options, owner, context);
         return quantified(quantifier, [relation], resolve(rule, target));
       });
-    // The methods are not enumerable, because the option `relations` lists its known members.
+    // The methods are not enumerable, because the option `relations` checks all enumerable members.
     const methods = (["some", "none", "every"] as const).map((one) => [one, {
       value: quantify(one),
     }]);
     const hidden = { ...Object.fromEntries(methods), [relationOwner]: { value: owner } };
     return [name, Object.defineProperties({ ...options }, hidden)] as const;
   });
-  // The cast is safe: each member of `declared` got the three methods above.
+  // The cast is safe: each declared relation has received the three methods above.
   return Object.fromEntries(entries) as never;
 }
 
 const relationOwner: unique symbol = Symbol("relationOwner");
 
-/** Throws a plain Error if `relations` has declared relations for another table than this one. */
+/** Throws a plain Error if `given` comes from {@link relations} for another table than this. */
 export function requireOwnRelations(given: unknown, { label }: TableInfo): void {
   for (const [name, relation] of Object.entries(Object(given))) {
     const owner: TableInfo | undefined = Reflect.get(Object(relation), relationOwner);

@@ -12,7 +12,7 @@ import { isSubscribable } from "./subscribable.ts";
 
 /** How the changes of a database are recorded: by triggers, or by the driver that writes. */
 export interface ChangeRecording {
-  /** The driver for writes. The driver records its own writes if no trigger records them. */
+  /** The driver for writes. It records its own writes if no trigger records them. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
@@ -25,10 +25,10 @@ export interface ServedDefinitions {
 }
 
 /**
- * Resolves how the changes of each database are recorded, keyed by the driver that the
- * configuration names. Introspected tables get triggers only if an option requests them. Otherwise
- * the service records only its own writes to them. A database without a subscribable resource is
- * not recorded, and is left out.
+ * Resolves how the changes of each database are recorded. The keys are the drivers of the
+ * configuration. Introspected tables get triggers only if an option requests them. Otherwise the
+ * service records only its own writes to them. Changes of a database without a subscribable
+ * resource are not recorded, so it is left out.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

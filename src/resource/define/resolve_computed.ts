@@ -31,7 +31,7 @@ export function resolveComputed(
   };
 }
 
-/** The failures of one computed field since the last reported failure. */
+/** The failures of one computed field that were not reported. */
 interface Failures {
   readonly observedAt: number;
   suppressed: number;

@@ -33,8 +33,9 @@ type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
- * Resolves the option `fields`: each list is fixed, or a function of the user whose results are
- * within a fixed list. Throws a plain Error for a column that the table does not have.
+ * Resolves the option `fields`: each list is either fixed, or a function of the user. The results
+ * of a function are limited to a fixed list. Throws a plain Error for a column that the table does
+ * not have.
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
@@ -51,9 +52,9 @@ export function resolveFieldLists(
   const readable = widest("readable", columns);
   const lists = {
     readable,
-    // A client that may write the soft-deletion column can delete rows without the right to delete.
-    // Therefore clients may write that column only if the option names it. Timestamps that the
-    // service fills in follow this rule too.
+    // A client that can write the soft-deletion column can delete rows without the right to delete.
+    // Therefore clients can write this column only if the option names it. This also applies to
+    // timestamps that the service fills in.
     writable: widest(
       "writable",
       columns.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
@@ -88,7 +89,7 @@ export function resolveFieldLists(
   };
 }
 
-/** Returns the fields that a function has returned, limited to the fixed list. */
+/** Returns the fields that a field function has returned, without those outside the fixed list. */
 function narrowed(
   lists: Lists,
   given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,
@@ -141,7 +142,7 @@ function policyOf(
   return ({ readable, immutable, ...others }) => ({
     ...others,
     readable: columns.filter((column) => readable.has(column)),
-    // Key columns are left out, because a body may contain the key of the row that it changes.
+    // Key columns are left out, because a body can contain the key of the row that it changes.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });
 }

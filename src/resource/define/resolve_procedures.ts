@@ -25,8 +25,8 @@ export const procedureOptionDescriptions = group(
 ).asGiven<Procedure>();
 
 /**
- * Resolves the declared procedures of a resource, by name. The result is a Map, so `constructor` is
- * not found as a procedure. Throws a plain Error for an unusable name.
+ * Resolves the declared procedures of a resource, by name. The result is a Map, in which a request
+ * for `constructor` finds nothing. Throws a plain Error for an unusable name.
  */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,

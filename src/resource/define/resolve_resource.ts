@@ -45,15 +45,15 @@ export interface ResourceContext {
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /**
-   * The tables whose constraints define how a conflict is resolved, such as `ON CONFLICT REPLACE`.
-   * The set is filled after the database was queried.
+   * The tables with a constraint such as `ON CONFLICT REPLACE`, which determines how a conflict is
+   * resolved. The set is filled when the database is queried.
    */
   readonly conflicting: ReadonlySet<TableInfo>;
   readonly final: ReadonlySet<TableInfo>;
   readonly withoutEffects: ReadonlySet<TableInfo>;
-  /** Returns the open live hub of a driver; null if no changes are recorded. */
+  /** Returns the open live hub of a database; null if its changes are not recorded. */
   hubOf(driver: Driver): LiveHub | null;
-  /** Returns the API of a caller. Called only after every resource is resolved. */
+  /** Returns the operations for a caller. Can be called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: EtagKeys;
@@ -184,7 +184,7 @@ function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {
   };
 }
 
-/** Observes one invalid value per column: a table full of invalid values would flood the log. */
+/** Observes one invalid value per column, because a table of invalid values would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {
@@ -194,7 +194,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns what the table allows. A view is read-only, and the change log does not record it. */
+/** Returns the operations that the table allows. A view is read-only and has no live streams. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly }: TableInfo,

@@ -49,7 +49,7 @@ export function resolveSearch(
   return indexes.open(index, options);
 }
 
-/** Resolves the searched fields. Searching a hidden field would reveal it letter by letter. */
+/** Resolves the searched fields. A search of a hidden field would reveal it letter by letter. */
 function resolveFields(
   given: Options["fields"],
   { table, readable, find }: SearchedResource,

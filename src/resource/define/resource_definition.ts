@@ -29,8 +29,8 @@ export interface TypedDefinition<Types extends ResourceTypes> extends ResourceDe
 }
 
 /**
- * Defines a resource: declares that a table is served, with its options. Nothing happens until the
- * app is created.
+ * Defines a resource: a table that the service serves, and its options. The definition has no
+ * effect until an app is created with it.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ export function resource<
     procedures: Procedures;
   };
 }> {
-  // The row and user types check the options of the caller. In the service, a row is a record.
+  // The row and user types are only for the caller. Inside the service, a row is a plain record.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 

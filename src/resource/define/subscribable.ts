@@ -5,8 +5,8 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 type Options = ResourceDefinition["options"];
 
 /**
- * Returns true if users or anonymous callers may subscribe to the rows of a resource. A view is not
- * subscribable, because the change log does not record its changes.
+ * Returns true if users or anonymous callers are allowed to subscribe to the rows of a resource. A
+ * view is not subscribable, because the change log does not record its changes.
  */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,
@@ -19,8 +19,8 @@ export function isSubscribable(
 }
 
 /**
- * Requires that the key of a subscribable resource is readable. Throws a plain Error, because the
- * events of removed rows would reveal a hidden key column.
+ * Throws a plain Error if a subscribable resource has a hidden key column, because the events of
+ * removed rows would reveal it.
  */
 export function requireReadableKey(
   { name, primaryKey }: TableInfo,

@@ -16,7 +16,7 @@ export function varyingDefinitions(
   );
   const varies = (definition: ResourceDefinition) => {
     const reached = new Set([definition]);
-    // The set grows during the iteration, until no relation leads to a resource outside of the set.
+    // The set grows during the iteration, until no relation leads to a resource outside it.
     for (const one of reached) {
       if (dependsOnCaller(one.options.fields)) return true;
       for (const { steps } of relations.get(one)?.values() ?? []) {

@@ -11,11 +11,11 @@ export function acceptedType(
   offered: readonly [string, ...string[]],
 ): string {
   const [first] = offered;
-  // The length is limited, because the parser needs 1.5 µs for each element and a listener accepts
-  // headers of many kilobytes.
+  // The length is limited, because the parser needs 1.5 µs for each element and an HTTP server
+  // accepts headers of many kilobytes.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // The parameter `numbers=safe` asks for a format of numbers. Any type may have the parameter.
+  // The parameter `numbers=safe` selects a form of numbers. Clients can add it to any type.
   const accept = header.replace(/;\s*numbers=safe/g, "");
   // The offered types include `numbers=safe`, because a range of `Accept` with a parameter matches
   // no type without the parameter.

@@ -11,11 +11,11 @@ export interface EtagPolicy {
   /** True if the service rejects a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** The columns that the caller may read. ETags contain other columns only as a hash. */
+  /** The columns that the caller can read. ETags contain other columns only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
   /** The ETag rules for a caller that cannot read all fields, or null for any other caller. */
   readonly caller: CallerEtagRules | null;
-  /** The keys of the hashes. Without the keys, a client cannot test guesses of hidden values. */
+  /** The keys of the hashes. Clients do not know them, so they cannot test guessed values. */
   readonly keys: EtagKeys;
 }
 
@@ -25,23 +25,24 @@ export interface CallerEtagRules {
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
   /**
-   * The suffix of every ETag. The suffix depends on the fields of the caller, because responses
-   * with different fields need different ETags.
+   * The suffix of every ETag. It depends on the fields of the caller, because responses with
+   * different fields need different ETags.
    */
   readonly ending: string;
 }
 
-/** The keys of hashed ETags, one for each secret. */
+/** The keys for hashes in ETags, one for each secret. */
 export interface EtagKeys {
   /** The key that creates ETags. */
   readonly current: Uint8Array;
-  /** The keys that recognize ETags from before the secret was rotated. */
+  /** The keys that verify ETags from before the secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 
 /**
- * Returns a row's ETag (RFC 9110, 8.8.3). The ETag contains the row's version if there is one,
- * otherwise the id and the time of update, otherwise a keyed hash. Equal states have equal ETags.
+ * Returns a row's ETag (RFC 9110, 8.8.3). The ETag contains the row's version if it has one,
+ * otherwise the id and the time of update if it has one, and otherwise a keyed hash of the row.
+ * Equal rows have equal ETags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -51,7 +52,7 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if `If-Match` and the row's ETag allow a write. A listed ETag must equal the current
+ * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
  * ETag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would match no weak
  * ETag, and ETags are weak by default.
  */
@@ -61,14 +62,14 @@ export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): bo
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
-/** Returns true if `If-None-Match` names the row's ETag, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` contains the ETag, by weak comparison (RFC 9110, 13.1.2). */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
   return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
 }
 
-/** The `If-Match` header of a write, to match with the row's ETag; null if there is none. */
+/** The unparsed `If-Match` header of a write, or null if there is none. */
 export type Precondition = string | null;
 
 /** Parses `If-Match` if the resource has ETags. Throws a 428 if the required header is missing. */
@@ -158,7 +159,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** Returns the row's current ETag, and the row's ETags with the keys of older secrets. */
+/** Returns the row's current ETag, and the ETags that older secrets would result in. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];

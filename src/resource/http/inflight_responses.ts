@@ -12,9 +12,9 @@ const maxSendingBytes = 128 * 1024 * 1024;
 export interface AnswerDelivery extends SerializationTurns {
   /** The user or the address that receives the response. */
   readonly identity: string;
-  /** True if the route has had large responses. */
+  /** True if the responses of the route have been large before. */
   readonly mayBeLarge: boolean;
-  /** Returns a promise for the end of the delivery, or null if the listener does not report it. */
+  /** Returns a promise for the end of the delivery, or null if the server does not report it. */
   delivered(): Promise<unknown> | null;
   /** Returns the part of a multiplexed stream that carries this response, or null. */
   part(): StreamPart | null;

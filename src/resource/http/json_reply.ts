@@ -64,7 +64,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
-/** `Cache-Control` of JSON replies, which depend on the user: no shared cache may store them. */
+/** `Cache-Control` of JSON replies. They depend on the user, so no shared cache may store them. */
 export const cacheControl = "private, no-cache";
 
 /** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */
@@ -95,17 +95,17 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The type of a body with safe numbers. The type shows the client that the service has responded,
- * and not a proxy. The charset comes first, because nginx decides by the beginning of the type
- * whether to compress.
+ * The content type of a body with safe numbers. It proves that the service has responded, and not a
+ * proxy. The charset comes first, because nginx decides by the beginning of the type whether to
+ * compress.
  */
 export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
 /**
- * Returns the reply for a client that asks for safe numbers. The reply always has a body, because
- * proxies remove the type of a 204.
+ * Returns the reply for a client that requests safe numbers. It always has a body, because proxies
+ * remove the content type of a 204.
  */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };

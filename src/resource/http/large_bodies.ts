@@ -11,7 +11,7 @@ const maxRunningBytes = 2 * 1024 * 1024;
  * for longer probably waits for something other than the processor.
  */
 const maxHeldMs = 250;
-/** The limit of the total size of the waiting bodies, in bytes. Each waiting body is in memory. */
+/** The limit for the total size of the waiting bodies, in bytes. They are held in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 interface Waiter {
@@ -65,7 +65,7 @@ export class LargeBodyLimiter {
   #end(bytes: number): void {
     this.#runningBytes -= bytes;
     for (;;) {
-      // Only the next request may begin, so that small bodies cannot delay a large body forever.
+      // Only the first request of the queue can begin: small bodies must not overtake a large one.
       let isNext = true;
       const next = this.#waiting.take((waiter) => {
         const begins = isNext && this.#fits(waiter.bytes);
@@ -94,12 +94,12 @@ export interface RequestQueues {
 }
 
 /**
- * A request whose body has at least this size, in bytes, always waits for its turn. Parsing such a
+ * A request with a body of at least this size, in bytes, always waits for its turn. Parsing such a
  * body takes as long as handling a small request.
  */
 export const largeBodyBytes = 32 * 1024;
 
-/** Begins the work of a request in its turn. A large body waits until few other requests run. */
+/** Begins the work of a request when it has its turn. A large body waits until few requests run. */
 export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,

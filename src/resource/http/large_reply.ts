@@ -30,7 +30,6 @@ export class LargeReply {
     this.#size = size;
   }
 
-  /** The approximate size of the reply, in bytes. */
   get bytes(): number {
     return this.#size.counted ?? maxBytesAtOnce;
   }

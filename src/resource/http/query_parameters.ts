@@ -2,7 +2,7 @@ import type { Rule } from "../../filter/rule.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The known and decoded query parameters of a URL, or of a call by server-side code. */
+/** The known query parameters of a URL or of a call by server-side code, decoded. */
 export interface Query extends ReadonlyMap<string, string> {
   /** The filter of a call by server-side code, unless the filter is a string. */
   readonly codeFilter?: Rule;
@@ -52,8 +52,8 @@ const none: Query = new Map();
  * parameter fails with 400. An unknown parameter is ignored, except in three cases that fail with
  * 400. First, the parameter looks like the rest of a filter whose `&&`, `;` or `=` was not encoded.
  * Second, with `strict`, the parameter looks like a misspelt known parameter. Third, there are very
- * many unknown parameters. These cases fail, because a list without its filter or page size would
- * return too many rows. `more` are the additional parameters of this endpoint.
+ * many unknown parameters. Ignoring them would be wrong, because a list without its filter or page
+ * size would return too many rows. `more` contains the additional parameters of this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -84,7 +84,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
   return query;
 }
 
-/** Parses a query parameter that is `true` or `false`. Default: false. Throws a 400 otherwise. */
+/** Parses a query parameter that is `true` or `false` (the default). Throws a 400 otherwise. */
 export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;

@@ -8,7 +8,6 @@ import {
   tooManyParts,
 } from "./request_body.ts";
 
-/** The options to receive a body part by part, for an operation that never needs the whole body. */
 export interface ReceivePartsOptions {
   readonly receiver: BodyReceiver;
   readonly limits: BodyLimits;
@@ -46,7 +45,7 @@ export async function* receiveParts(
   }
   const received = receiver.readBodyBefore();
   if (received !== null) {
-    // A middleware or a parent app has read the whole body.
+    // A middleware or a parent app has already read the whole body.
     const bytes = await received;
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes, { limit: maxBytes });
     yield bytes;
@@ -63,7 +62,7 @@ export async function* receiveParts(
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
       const ahead = turn === undefined ? reader.read() : null;
-      // If nothing awaits this promise any more, its rejection must not count as unhandled.
+      // If the consumer stops, nothing awaits this promise, but its rejection must be handled.
       ahead?.catch(() => {});
       if (part !== null) yield part;
       if (turn !== undefined) await turn;
@@ -77,7 +76,7 @@ export async function* receiveParts(
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid. This response might not reach the client.
+    // The connection was lost or its framing is invalid. This response may not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();
@@ -86,7 +85,7 @@ export async function* receiveParts(
   }
 }
 
-/** The time that a client has left to send bytes. Only waiting for the client uses it up. */
+/** The time that a client has left to send bytes. It passes only while the service waits. */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -98,7 +97,7 @@ class ClientTime {
     this.#leftMs = bodyTimeoutMs;
   }
 
-  /** Waits for the client. Throws a 408 when the client's time is used up. */
+  /** Waits for bytes of the client. Throws a 408 when no time is left. */
   async within<T>(reading: Promise<T>): Promise<T> {
     const since = this.#clock.elapsedMs();
     const late = Promise.withResolvers<never>();

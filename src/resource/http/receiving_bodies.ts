@@ -64,8 +64,8 @@ export class ReceivingBodyLimiter {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part counts towards this turn's limit when its read begins, so that a slow client does not
-    // delay other clients.
+    // A part counts when its read begins. If it counted when it arrives, a slow client could use up
+    // the limit for other clients.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

@@ -29,8 +29,8 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 /** Code outside of the route, such as a middleware, that may have read the body of a request. */
 export interface BodyReceiver {
   /**
-   * Returns the body if this receiver has read or will read it, or null if the body is still in the
-   * request. Fails if the body cannot be read a second time.
+   * Returns the body if this receiver has read it or is reading it, or null if the body is still in
+   * the request. Fails if the body cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
   /** Returns the body if it was read already; null otherwise. */
@@ -38,8 +38,8 @@ export interface BodyReceiver {
 }
 
 /**
- * Reads the bytes of a request body of a JSON media type, from the request unless the `receiver` has
- * them. Throws a 400, 408, 413 or 415.
+ * Reads the bytes of a JSON request body, from the request or from the `receiver` that has them.
+ * Throws a 400, 408, 413 or 415.
  */
 export function readBody(
   request: Request,
@@ -68,8 +68,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
 }
 
 /**
- * Returns the body as a string for a parser that may be very slow for many fields. If the body is
- * JSON, the limits for fields and depth of every JSON body apply. Throws a 400 or 413.
+ * Returns the body as a string for a parser of another program, which can be slow for many fields.
+ * If the body is JSON, the usual limits for fields and depth apply. Throws a 400 or 413.
  */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
@@ -95,7 +95,7 @@ function tooManyFields(limit: number): Problem {
   );
 }
 
-/** Requires that a body is JSON, by its headers. Throws a 415. */
+/** Throws a 415 unless the headers say that the body is JSON. */
 export function requireJson(header: (name: string) => string | null): void {
   const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {

@@ -22,7 +22,7 @@ const turnMs = 10;
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
-/** A request of at least this duration, in milliseconds, is slow and delays other requests. */
+/** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
 /**
  * The time, in milliseconds, before the scheduler first checks if a turn has ended. The check is
@@ -36,7 +36,7 @@ const waitLimitMs = 10_000;
 const lookForClientAfterMs = 250;
 
 interface Waiter {
-  /** Begins the work of a request, or discards the work. Returns true if the work began. */
+  /** Begins or discards the work of the request. Returns true if the work began. */
   begin(now: number): boolean;
 }
 
@@ -63,7 +63,7 @@ export class RequestScheduler {
     this.#clock = clock;
   }
 
-  /** Begins the work of a request in its turn. Rejects with a 503 if too many requests wait. */
+  /** Begins the work of a request when it has its turn. Rejects with a 503 if too many wait. */
   run<Result>(
     request: WaitingRequest,
     work: () => MaybePromise<Result>,
@@ -71,7 +71,7 @@ export class RequestScheduler {
     return !this.#someWait && this.#mayBegin() ? work() : this.#wait(request, work);
   }
 
-  /** Returns true if a request may begin, and counts the request. */
+  /** Returns true if another request can begin, and counts it. */
   #mayBegin(): boolean {
     const now = this.#clock.elapsedMs();
     if (this.#isResting || (this.#isInTurn && this.#isSpent(now))) return false;

@@ -52,7 +52,6 @@ export function includedRowsPart(path: string): ResponsePart {
   };
 }
 
-/** Returns the 422 for a response of more than `limit` bytes. */
 export function responseTooLarge(limit: number, { name, subject, advice }: ResponsePart): Problem {
   return new Problem(
     "query-too-expensive",
@@ -68,9 +67,9 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
 }
 
 /**
- * Creates the function that counts the bytes of a row in the response. For a JSON document, the
- * function counts the memory of arrays and objects. Empty or nested arrays and objects need many
- * times the memory of their text.
+ * Creates the function that counts the bytes of a row in the response. For a JSON document, it also
+ * counts the memory of arrays and objects, because small ones need many times the memory of their
+ * text.
  */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],
@@ -98,12 +97,12 @@ function isDocument({ kind }: ColumnInfo): boolean {
 
 /** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
-/** Documents of up to this many characters need little memory, whatever they contain. */
+/** Documents up to this number of characters need little memory, whatever they contain. */
 const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Estimates the memory of arrays and objects. For speed, brackets in strings count too. */
+/** Estimates the memory of arrays and objects. For speed, also counts brackets within strings. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;

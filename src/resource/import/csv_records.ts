@@ -12,8 +12,8 @@ import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
 /**
  * Reads CSV (RFC 4180) in the format of exports: a header of names, then a record for each row. An
- * empty field without quotes is NULL. Each record becomes the JSON object of a body. Throws an
- * {@link UnreadableLine} for a repeated name and for mismatched quotes.
+ * empty field without quotes is NULL. Yields each record as the JSON object that a create would
+ * receive. Throws an {@link UnreadableLine} for a repeated name and for mismatched quotes.
  */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
@@ -46,7 +46,7 @@ interface Field {
   readonly column: ColumnInfo | null;
 }
 
-/** Parses the header. An unknown name is an error, because all its values would be lost. */
+/** Parses the header. An unknown name is an error, because the field's values would be lost. */
 function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
   const { maxFields } = resource;
   if (fields.length > maxFields) {
@@ -95,9 +95,9 @@ function recordOf(
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
     const text = values[index] ?? null;
-    // Exports may have computed fields and relations, which an import ignores.
+    // An export can contain computed fields and relations, which an import ignores.
     if (column === null) continue;
-    // For a NOT NULL column, an empty field is omitted, so that the column's default applies.
+    // If a NOT NULL column has an empty field, the field is omitted, so that the default applies.
     if (text === null && column.notNull) continue;
     if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
@@ -111,7 +111,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/** Converts an exported string to its JSON value. Later checks reject any other string. */
+/** Converts an exported string to its JSON value. Returns a string unchanged if it has none. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {
@@ -130,7 +130,7 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
 function numberOf(text: string): unknown {
   // A double represents a number of fewer than 16 digits exactly.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
-  // A string that is not JSON number syntax stays a string.
+  // A string that is no JSON number is returned unchanged.
   return number.test(text) ? parseJson(text) ?? text : text;
 }
 

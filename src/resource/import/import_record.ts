@@ -25,7 +25,7 @@ export interface RecordFault {
 /** The records of a body in groups. One promise for each record would take too long. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
-/** The error of a line after which the rest of a body cannot be read. */
+/** The error of a line that makes the rest of the body unreadable. */
 export class UnreadableLine extends Error {
   readonly line: number;
   /** The field that has the error, or an empty string. */

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** An error in a row of an import: its line in the body, the field and a message. */
 export interface LineError {
-  /** The line where the row begins, counted from 1. In a CSV, the header is line 1. */
+  /** The line where the row begins, counted from 1. In a CSV, line 1 is the header. */
   readonly line: number;
   /** The field that has the error, or a path within the field. Empty for the whole row. */
   readonly path: string;
@@ -53,7 +53,7 @@ export class LineErrors {
     else if (this.#unwritten.length < maxLineErrors) this.#unwritten.push({ from, to });
   }
 
-  /** Returns the 422 of an import that has read and written these numbers of rows. */
+  /** Returns the 422 of an import. `counts` are the rows that it has read and written. */
   problem(counts: ImportOutcome): Problem {
     const [first] = this.#errors;
     const fault = first === undefined

@@ -30,7 +30,7 @@ export async function* ndjsonRecords(
         records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
-      // The groups are small, because an invalid line takes many times as long as a valid line.
+      // The groups are small, because an invalid line takes much longer to parse than a valid line.
       if (records.length < recordsAtOnce) continue;
       yield records;
       records = [];

@@ -61,7 +61,7 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Returns true if a field ends before this character code, which is NaN at the end. */
+/** Returns true if this character code ends a field. At the end of the string, it is NaN. */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

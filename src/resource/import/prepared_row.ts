@@ -34,8 +34,9 @@ export interface RefusedRecord {
 }
 
 /**
- * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults.
- * For a rejected record it returns the faults instead. Any other error of a hook ends the import.
+ * Prepares the row of a record like a create: parses its fields, runs the before-hook, and adds
+ * generated values and defaults. For a rejected record, returns its errors instead. Any other error
+ * of a hook ends the import.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
@@ -71,7 +72,7 @@ async function hookedRow(
   }
 }
 
-/** Returns a row's problem as errors of its line. Rethrows `error` if the row did not cause it. */
+/** Returns a row's problem as errors of its line. Throws `error` if the row did not cause it. */
 export function errorsOfLine(error: unknown, line: number): readonly LineError[] {
   if (error instanceof InvalidFields) {
     return error.errors.map(({ path, message }) => ({ line, path, message }));
@@ -79,7 +80,7 @@ export function errorsOfLine(error: unknown, line: number): readonly LineError[]
   if (!(error instanceof Problem) || error.status >= 500) throw error;
   const named = error.details?.["errors"];
   if (Array.isArray(named) && named.length > 0) {
-    // These errors come from `refusedWrite` or from a hook.
+    // `refusedWrite` or a hook has created these errors.
     return named.map(({ path, message }) => ({
       line,
       path: String(path ?? ""),

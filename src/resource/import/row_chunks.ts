@@ -5,7 +5,7 @@ import type { LineError } from "./line_errors.ts";
 import { type PreparedRow, prepareRow } from "./prepared_row.ts";
 import { RowShaper } from "./shaped_row.ts";
 
-/** Prepared rows that are adjacent in the body of an import. */
+/** Prepared rows that follow one another in the body of an import. */
 export interface RowChunk {
   readonly rows: readonly PreparedRow[];
   /** The number of records, including rejected ones. */
@@ -29,7 +29,7 @@ const maxChunkBytes = 4 * 1024 * 1024;
 
 const recordsPerTurn = 256;
 
-/** Prepares the rows of a body in chunks. An unreadable line is an error of the last chunk. */
+/** Prepares the rows of a body in chunks. The error of an unreadable line is in the last chunk. */
 export async function* rowChunks(
   records: ImportRecords,
   { write, maxRows, giveTurn }: RowChunksOptions,
@@ -80,7 +80,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** Adds the error of an unreadable line. Earlier records of its block were not read either. */
+  /** Adds the error of an unreadable line. Earlier records of its block were not read, either. */
   endUnreadable({ line, path, message }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message });

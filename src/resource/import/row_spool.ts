@@ -6,14 +6,15 @@ import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
 import { textBlocks } from "./text_blocks.ts";
 
-/** The total size of records whose rows stay in memory, in bytes. More rows go to a file. */
+/** The total size of records whose rows stay in memory, in bytes. All further rows go to a file. */
 const maxBytesInMemory = 4 * 1024 * 1024;
 
 const readBytes = 256 * 1024;
 
 /**
  * The prepared rows of an import before the first row is written. Few rows stay in memory. Many
- * rows go to a temporary file, which is unlinked as soon as it is open.
+ * rows go to a temporary file. It is deleted as soon as it is open, so that it disappears with the
+ * process.
  */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;
@@ -49,7 +50,7 @@ export class RowSpool implements AsyncDisposable {
     }
   }
 
-  /** Yields the rows in their order. The method can be called repeatedly. */
+  /** Yields the rows in their order, from the first row at each call. */
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;
@@ -86,7 +87,7 @@ export class RowSpool implements AsyncDisposable {
   }
 
   #rowsOf(text: string): readonly PreparedRow[] {
-    // By contract `#textOf` has written the string.
+    // `#textOf` has written this string, so it has the type.
     const runs =
       (text.startsWith(exactMark)
         ? parseShallowJson(text.slice(exactMark.length))
@@ -140,7 +141,7 @@ class SpoolFile {
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
     try {
-      // Removes the file early, so that no file remains even if the process is killed.
+      // Removes the file while it is open, so that no file remains if the process is killed.
       await remove();
       return new SpoolFile(file, null);
     } catch (error) {

@@ -14,7 +14,7 @@ import { type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRowsError, SliceWriter } from "./write_slice.ts";
 
-/** How an import writes its rows: all in one transaction, or each chunk in a separate one. */
+/** How an import writes its rows: in one transaction, or each chunk in its own transaction. */
 export type ImportTransactionMode =
   | {
     readonly kind: "all";
@@ -29,7 +29,7 @@ export interface ImportPlan {
   readonly mode: ImportTransactionMode;
   /** True if the process has no other work, so the import never yields. Default: false. */
   readonly isAlone?: boolean;
-  /** Called after each slice of rows with the counts so far. */
+  /** Called with the counts so far, after each group of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
@@ -111,7 +111,7 @@ class RowImport {
       this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
-      // Charges before the transaction, because a transaction must not wait for a debit.
+      // Charges before the transaction, because a transaction must not wait for the budget store.
       await this.#call.request.debit.charge(this.#rows);
       await spool.add(chunk.rows, chunk.size);
       this.#report();
@@ -181,7 +181,7 @@ class RowImport {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // A failed import is charged nothing, but the rows that are already written must not be free.
+      // A failed import costs nothing, but the rows that it has already written must be charged.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });

@@ -24,15 +24,15 @@ export class RowShape {
 }
 
 /**
- * The values of a row, and its columns as a shape that many rows share. Thousands of rows wait to
- * be written, and a map for each row would take several times the memory.
+ * The values of a row. The list of its columns (the shape) is shared by many rows, because a map
+ * for each of thousands of waiting rows would need several times the memory.
  */
 export class ShapedRow implements InsertValues {
   readonly shape: RowShape;
   /** The values in the order of the columns. */
   readonly cells: readonly unknown[];
 
-  /** Creates a row with as many values as the shape has columns. */
+  /** Creates a row. There must be one value for each column of the shape. */
   constructor(shape: RowShape, cells: readonly unknown[]) {
     this.shape = shape;
     this.cells = cells;
@@ -52,7 +52,7 @@ export class ShapedRow implements InsertValues {
   }
 }
 
-/** Assigns a list of columns to each row. Adjacent rows usually share one list. */
+/** Finds the shape of each row. Adjacent rows usually share one shape. */
 export class RowShaper {
   #last = new RowShape([]);
 

@@ -26,7 +26,7 @@ const doubleQuote = 34;
 const comma = 44;
 
 /**
- * Divides a body into blocks of whole records, without a byte order mark at the start. Throws an
+ * Divides a body into blocks of whole records. Skips a byte order mark at the start. Throws an
  * {@link UnreadableLine} for a record that is too large and for bytes that are not UTF-8.
  */
 export async function* textBlocks(
@@ -42,7 +42,7 @@ export async function* textBlocks(
       }
     }
   } catch (error) {
-    // If the body ends early, the records received so far are still used, so that no chunk is lost.
+    // If the body ends early, the complete records are still used, so that no chunk is lost.
     const rest = error instanceof UnreadableLine ? null : cutter.whole();
     if (rest !== null) yield rest;
     throw error;
@@ -55,7 +55,7 @@ class BlockCutter {
   readonly #quotes: boolean;
   readonly #maxRecordBytes: number;
   readonly #isPlain: (bytes: Uint8Array) => boolean;
-  /** The received bytes that are in no block yet. */
+  /** The received bytes that belong to no block yet. */
   #held: Uint8Array = new Uint8Array(2 * blockBytes);
   #length = 0;
   /** The offset in the held bytes where the last whole record ends. */
@@ -111,11 +111,11 @@ class BlockCutter {
     let at = this.#seen;
     for (; at < this.#length; at++) {
       const byte = held[at];
-      // Within a field without quotes a quote is a fault, and begins no quoted string.
+      // Within a field without quotes, a quote is a syntax error, not the start of a quoted string.
       if (byte === doubleQuote) isQuoted = !isQuoted && beginsQuotes(held[at - 1]);
       else if (byte === lineFeed) this.#endLine(at, isQuoted);
       else if (byte === carriageReturn && !isQuoted) {
-        // The next byte may be a line feed, but has not been received yet.
+        // The next byte can be a line feed, but has not been received yet.
         if (at + 1 === this.#length) break;
         if (held[at + 1] !== lineFeed) this.#endLine(at, false);
       }
@@ -160,12 +160,11 @@ function feedsIn(bytes: Uint8Array): number {
   return count;
 }
 
-/** Returns the error for a record that exceeds the size limit of a body. */
 export function recordTooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** The decoder keeps no state. A byte order mark inside of the text is a character. */
+/** The decoder keeps no state. A byte order mark within the text is an ordinary character. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decoded(bytes: Uint8Array, firstLine: number): string {

@@ -15,13 +15,13 @@ import { failedWrite, refusalKinds } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
-/** A row that the database, a scope or a hook has rejected, and the error. */
+/** A row that the database, a scope or a hook has rejected, and the error for it. */
 export interface RefusedRow {
   readonly line: number;
   readonly error: unknown;
 }
 
-/** The error of a slice with rejected rows. No row of the slice was written. */
+/** The error of a group of rows in which some were rejected. None of the group was written. */
 export class RefusedRowsError extends Error {
   /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];
@@ -116,7 +116,7 @@ export class SliceWriter {
 /** Groups rows by their columns. If all rows have the same columns, their order stays unchanged. */
 function byColumns(rows: readonly ShapedRow[]): readonly Alike[] {
   const shape = rows[0]?.shape;
-  // Statements are cached by the identity of the list of columns.
+  // Returns the shared list of columns, because statements are cached by its identity.
   if (rows.every((row) => row.shape === shape)) return [[shape?.columns ?? [], rows]];
   const nameOf = ({ shape: { columns } }: ShapedRow) =>
     JSON.stringify(columns.map(({ name }) => name).sort());
@@ -152,7 +152,7 @@ function isRefusal(error: unknown): boolean {
 /** The maximum number of rows in a statement. More rows block the event loop for longer. */
 const rowsPerStatement = 256;
 
-/** Returns true if a scope, a hook or an index needs the stored rows. */
+/** Returns true if a scope, a hook or a search index needs the stored rows. */
 function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
   return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
     resource.hooks.onAfterCreate !== undefined;

@@ -17,7 +17,7 @@ export interface LiveViewGrants {
   readonly user: User | null;
 }
 
-/** Creates the live view of a resource's stream. Rows are masked and carry their ETags. */
+/** Creates the live view of a resource's stream, which masks rows and adds their ETags. */
 export function createLiveView(view: View, resource: Resource, rights: LiveViewGrants): LiveView {
   const { include } = view;
   const { table, etag, withheld } = resource;
@@ -69,7 +69,7 @@ function shapeOf({ visible, include, safeNumbers }: View): unknown {
   return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose rows the stream includes. Only changes of their rows matter. */
+/** Returns the relations whose rows the stream includes. It ignores changes of other tables. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -112,7 +112,7 @@ function viewRight(
   };
 }
 
-/** A view with included rows, and the identity under which the read limiter queues its reads. */
+/** A view with included rows, and the user or address to which its reads count. */
 interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly view: View;
   readonly resource: Resource;
@@ -154,7 +154,7 @@ async function presentIncluding(
 
 const unaborted = new AbortController().signal;
 
-/** Returns true if an error means too many rows or too many bytes. */
+/** Returns true for the error of a read with too many rows or too many bytes. */
 function isTooMuch(error: unknown): boolean {
   return error instanceof DatabaseError
     ? error.kind === "too-large"

@@ -19,7 +19,7 @@ import type { Resource } from "../model/resource.ts";
 import { isHiddenFromRole, reportPolicyBypasses } from "./shown_to_role.ts";
 
 export interface LiveHubsOptions {
-  /** How the changes of each database are recorded. The keys are the configured drivers. */
+  /** How the changes of each database are recorded, by the database's configured driver. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;
@@ -43,14 +43,14 @@ export class LiveHubs {
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** Returns a database's live hub; null without subscribable resources or recorded changes. */
+  /** Returns a database's live hub. Null without subscribable resources or recording. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
 
   /**
-   * Sets up the recording of changes. A read-only database has no streams. An unreachable database
-   * has streams as soon as it can be reached.
+   * Sets up the recording of changes. A read-only database gets no streams. A database that cannot
+   * be reached gets streams as soon as it can.
    */
   async open(resources: readonly Resource[]): Promise<void> {
     const rights = resources[0]?.roleRights;
@@ -73,8 +73,8 @@ export class LiveHubs {
   }
 
   /**
-   * Counts a multiplexed stream of a user and an address. The subscriptions of the stream may
-   * belong to several hubs. Returns a function that frees the slot of the stream. Throws a 429.
+   * Counts a multiplexed stream of a user and an address. Its subscriptions can belong to several
+   * hubs. Returns a function that ends the count. Throws a 429 if there are too many.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.takeWhole(user, address, subscriptions);
@@ -85,17 +85,16 @@ export class LiveHubs {
     return [...this.#hubs.values()];
   }
 
-  /** Deletes the expired changes of every database. */
+  /** Deletes the expired changes from the change log of every database. */
   async purge(): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));
   }
 
-  /** Ends all streams, evenly distributed over `windowMs` milliseconds. */
+  /** Ends all streams, distributed evenly over `windowMs` milliseconds. */
   async drain(windowMs: number): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.drain(windowMs)));
   }
 
-  /** Ends all streams immediately. */
   async close(): Promise<void> {
     this.#stopRecheck();
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
@@ -159,7 +158,7 @@ function isSubscribable(resource: Resource): boolean {
   return resource.isSubscribable;
 }
 
-/** Requires that changes of the soft-deletion column are recorded, because streams need them. */
+/** Requires that changes of the soft-deletion column are recorded: a stream must see deletions. */
 function requireDeletionRecorded(
   { undeleted, table }: Resource,
   { changes }: ChangeRecording,
@@ -174,7 +173,7 @@ function requireDeletionRecorded(
 
 interface TablesToFollow {
   readonly recorded: ReadonlySet<TableInfo>;
-  /** The columns of views to which relations lead. The change log records no changes of views. */
+  /** The columns of views in relations. The change log does not record changes of views. */
   readonly unrecorded: readonly ColumnInfo[];
 }
 

@@ -11,7 +11,7 @@ import { refusedLiteralProblem } from "../read/refused_literal.ts";
 /** The body of a live stream. Null for a HEAD request and in a multiplexed stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
-/** Returns the hub that opens a resource's live streams. Throws a 404 if there is none. */
+/** Returns the live hub of a resource's database. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
   // Only a database without subscribable resources has no hub. `authorize` denies its streams.
@@ -19,7 +19,7 @@ export function hubOf(resource: Resource): LiveHub {
   return hub;
 }
 
-/** Opens a live stream for a call, unless the request is a HEAD request. */
+/** Opens a live stream for a call. Returns null for a HEAD request, whose body no client reads. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (
@@ -59,7 +59,7 @@ function aborted({ signal }: Request): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** The headers of a stream. No proxy may cache, buffer or recompress the stream. */
+/** The headers of a stream. Proxies must not cache, buffer or recompress it. */
 export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store, no-transform",

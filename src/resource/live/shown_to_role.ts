@@ -8,9 +8,9 @@ import type { Resource } from "../model/resource.ts";
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks, when the app starts, from which resources the database hides rows or columns. Throws a
- * plain Error if such a resource has live streams, because the streams would send hidden rows.
- * Reports any other consequence to the observer.
+ * Checks, when the app starts, in which resources the database hides rows or columns from its role.
+ * Throws a plain Error if such a resource has live streams, because the streams would send hidden
+ * rows. Reports any other consequence to the observer.
  */
 export function checkRoleRights(
   resources: readonly Resource[],
@@ -19,7 +19,7 @@ export function checkRoleRights(
 ): void {
   for (const resource of resources) {
     const limits = rights.known(resource.table) ?? null;
-    // With `actAs`, the database runs the statements of users in other roles than this one.
+    // With `actAs`, other roles than the service's own role run the statements of users.
     if (limits === null || resource.identityOf !== null) continue;
     if (resource.isSubscribable) requireShown(resource, limits);
     if (limits.hidesRows && resource.search !== null) {
@@ -28,7 +28,7 @@ export function checkRoleRights(
   }
 }
 
-/** Reports to the observer, once each, which policies do not restrict the served rows. */
+/** Reports to the observer, once each, the policies that do not restrict the served rows. */
 export async function reportPolicyBypasses(
   resources: readonly Pick<Resource, "name" | "table" | "driver">[],
   { reportedBypasses }: RoleRights,

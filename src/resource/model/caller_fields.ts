@@ -9,8 +9,8 @@ import type { EtagPolicy } from "../http/etag.ts";
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
- * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws the error
- * of a field function, and a plain Error for a result that is no list of the table's columns.
+ * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws if a
+ * function of the option `fields` throws, or returns anything but a list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
 

@@ -50,8 +50,8 @@ export interface CodeApiFunctions<Api> {
   /** Returns the operations of the resource at a path below the base path. */
   of(path: string): CodeCalls<AnyApiResource>;
   /**
-   * Returns the API for the system: all rows, all fields, and even the operations that
-   * `capabilities` disables. Hooks run, values are checked, and batches have their limits.
+   * Returns the API for the system, which can use all rows, all fields, and even the operations
+   * that `capabilities` disables. Hooks run, values are checked, and batches have their limits.
    */
   asSystem(): CodeApi<Api>;
   /**
@@ -103,9 +103,9 @@ export interface AnyApiRelations extends ApiResource {
 export interface TableApiResource<S, I> extends AnyApiRelations {
   /** Any value. */
   readonly key: unknown;
-  /** A row of the table. Callers receive the fields that they may read. */
+  /** A row of the table. A caller receives only the readable fields. */
   readonly row: ServedRow<S> & object;
-  /** A new row of the table. Hooks and the service may add fields. */
+  /** A new row of the table. Hooks and the service can add fields. */
   readonly create: Partial<ServedRow<I>>;
   /** The fields that change. */
   readonly update: Partial<ServedRow<I>>;
@@ -131,7 +131,7 @@ export interface CodeReads<R extends ApiResource> {
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** Yields all rows that match the filter, read page by page. */
+  /** Yields all rows that match the filter, and reads them page by page. */
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
@@ -196,8 +196,8 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
   /**
-   * Changes the rows that have the keys of these items, and creates a row for each remaining item.
-   * The key is the primary key, or the unique key in `on`.
+   * For each item, changes the row with its key, or creates a row if there is none. The key is the
+   * primary key, or the unique key in `on`.
    */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],

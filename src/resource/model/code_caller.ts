@@ -7,9 +7,9 @@ export interface CodeCaller {
   /** The user, or null for an anonymous caller and for the system. */
   readonly user: User | null;
   readonly isSystem: boolean;
-  /** The request in which a hook or a procedure makes the calls, or null outside of any request. */
+  /** The request during which a hook or a procedure makes the calls, or null without a request. */
   readonly raw: Request | null;
-  /** The number of nested calls that led to this one, through hooks and procedures. */
+  /** The number of hooks and procedures through which nested calls have led to this call. */
   readonly depth: number;
   /** The open transaction that the calls join, or null if there is none. */
   readonly within: OpenTransaction | null;
@@ -17,7 +17,6 @@ export interface CodeCaller {
 
 /** An open transaction in which calls by server-side code run, one after the other. */
 export interface OpenTransaction {
-  /** The driver of the transaction's database. */
   readonly base: Driver;
   /**
    * Runs `work` within the transaction. If `work` throws, only the part is rolled back. Throws a
@@ -31,6 +30,6 @@ export interface TransactionPart {
   readonly driver: Driver;
   /** The transaction that nested calls of this part must join. */
   readonly within: OpenTransaction;
-  /** Returns the object with which hooks and procedures run statements. */
+  /** Returns the handle with which hooks and procedures run SQL statements. */
   handle(plans: SqlPlans): DatabaseHandle;
 }

@@ -58,7 +58,7 @@ export interface CodeGetOptions<
 export interface CodeCountOptions extends CodeCallOptions {
   /** The filter of the counted rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
-  /** True to include rows that are marked deleted. Default: false. */
+  /** True to include rows that are marked as deleted. Default: false. */
   readonly withDeleted?: boolean | undefined;
 }
 
@@ -67,7 +67,7 @@ export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
   & Pick<Options, "groupBy" | "count" | "sum" | "avg" | "min" | "max">
   & CodeGroupOptions;
 
-/** The options of an aggregate that select its groups. */
+/** The options of an aggregate that determine its groups. */
 export interface CodeGroupOptions extends CodeCallOptions {
   /** The filter of the aggregated rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
@@ -88,11 +88,11 @@ export interface CodeSearchOptions
 
 /** The options of a write of one row. */
 export interface CodeWriteOptions extends CodeCallOptions {
-  /** An id of this write, which the events of live lists contain. */
+  /** An id of this write, chosen by the caller. The write's events in live lists contain it. */
   readonly optimisticId?: string | undefined;
 }
 
-/** The options of a write that may depend on the ETag of its row. */
+/** The options of a write that can depend on the row's ETag. */
 export interface CodeConditionalOptions<R extends ApiResource> extends CodeWriteOptions {
   /** The row's ETag when it was read. The write fails with 412 if the row has changed since. */
   readonly ifMatch?: TagOf<R> | null | undefined;

@@ -5,7 +5,7 @@ export interface FieldPolicy {
   /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
-  /** The columns that no body can change after the row was created. Key columns are excluded. */
+  /** The columns that no body can change after the row was created. Contains no key columns. */
   readonly immutable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnLike, ServedValue } from "../../schema/table_like.ts";
 import type { AnyApi, CodeApi } from "./code_api.ts";
 
-/** The context that a resource's hook receives besides the row. */
+/** The context that a resource's hook receives in addition to the row. */
 export interface HookContext {
   /** The database. In after-hooks, it is the open transaction that also writes the row. */
   readonly db: DatabaseHandle;
@@ -15,8 +15,8 @@ export interface HookContext {
   /** The request, whose body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
   /**
-   * The operations of the app, for the user who writes. In after-hooks they are a part of the open
-   * transaction. Each call must be awaited before the hook ends.
+   * The operations of the app, for the user who writes. In after-hooks, the calls are part of the
+   * open transaction. A hook must await each call before it ends.
    */
   readonly api: CodeApi<AnyApi>;
   /** The resource to which the hook belongs. */
@@ -41,7 +41,7 @@ export interface StoredRowContext<S> extends HookContext {
  * before-hooks, and `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
-  /** Runs before a row is created. `data` contains the body's fields that the client may set. */
+  /** Runs before a row is created. `data` contains the fields that the client is allowed to set. */
   onBeforeCreate?(
     context: HookContext,
     data: Partial<I>,
@@ -56,9 +56,9 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> 
   ): NewValues<Updated, I>;
   /** Runs after a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
-  /** Runs before a row is removed or marked deleted. */
+  /** Runs before a row is removed or marked as deleted. */
   onBeforeDelete?(context: StoredRowContext<S>, id: Key): MaybePromise<void>;
-  /** Runs after a row was removed or marked deleted. `row` is the removed or the marked row. */
+  /** Runs after a row was removed or marked as deleted. `row` is that row. */
   onAfterDelete?(context: HookContext, id: Key, row: S): MaybePromise<void>;
   /** The time limit of one hook, in milliseconds. A slower hook fails with 500. Default: 5,000. */
   readonly timeoutMs?: number | undefined;

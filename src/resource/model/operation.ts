@@ -13,14 +13,14 @@ import type { Resource } from "./resource.ts";
 
 /** The request of an operation, split into its parts. Only the body is parsed already. */
 export interface ResourceRequest {
-  /** The raw last path segment of routes with an id, else the empty string. */
+  /** The id in the path, still percent-encoded, or an empty string for routes without an id. */
   readonly segment: string;
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
-  /** True if the body and the response use the safe form of numbers. */
+  /** True if bodies and responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
-  /** Returns one header, which takes less time than creating a Headers object. */
+  /** Returns one header. This takes less time than creating a Headers object. */
   header(name: string): string | null;
   /** Returns the client's address, or null if the HTTP server does not report it. */
   address(): string | null;
@@ -30,13 +30,13 @@ export interface ResourceRequest {
   readonly debit: Debit;
   /** The HTTP request, for hooks, or null if server-side code calls outside of any request. */
   readonly raw: Request | null;
-  /** Aborted when the caller no longer waits. */
+  /** Returns a signal that aborts when the caller no longer waits. */
   signal(): AbortSignal;
   /** How the response is sent to the client; null for a call by server-side code. */
   readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
-  /** Returns the body in parts, if the operation reads it itself. Absent for server-side calls. */
+  /** Returns the body in parts, if the operation reads it itself. Absent for calls by code. */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 
@@ -84,7 +84,7 @@ export interface AdditionalGrants {
 
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
-/** Rows that an operation writes in another resource, or with an additional access. */
+/** Rows that an operation writes in another resource, or with another kind of access. */
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
@@ -101,7 +101,7 @@ export interface ResourceCall {
   readonly user: User | null;
 }
 
-/** The call of an operation whose reply may be stored in the transaction of the write. */
+/** A call whose reply can be stored in the transaction of the write. */
 export interface OperationCall<Outcome> extends ResourceCall {
   /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
@@ -111,7 +111,7 @@ export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
-/** The result of an operation: data, or a reply without JSON. */
+/** The result of an operation: data to serialize as JSON, or a complete reply. */
 export type ShapedReply = DataReply | Reply;
 
 /**
@@ -138,13 +138,13 @@ export interface Operation<Intent, Plan, Outcome> {
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
   /** Returns the plan as data. A plan needs a grant, so every operation is authorized. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
-  /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
+  /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error of a hook. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
   /** Projects and masks the outcome into a reply. The pipeline serializes the reply later. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }
 
-/** The path of a position in a request body, for error messages. */
+/** A position in a request body, for error messages. */
 export interface BodyPath {
   /** The path, like `items.3.title`, or an empty string for the body itself. */
   readonly path: string;

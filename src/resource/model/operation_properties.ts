@@ -16,10 +16,10 @@ interface NoCall {
   readonly none: string;
 }
 
-/** The properties of an operation that determine its description, scheduling and clients. */
+/** The properties of an operation for API descriptions, for scheduling and for clients. */
 export interface OperationProperties {
   readonly summary: string;
-  /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
+  /** Operations that scan rows (`scan`) can wait in a queue. Access by key never waits. */
   readonly cost: "keyed" | "scan";
   /** The rows for which a request can require a version: none, one by `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
@@ -34,7 +34,7 @@ export interface OperationProperties {
 }
 
 const scan = { cost: "scan", conditional: "none", named: false, problems: [] } as const;
-/** An operation on rows by key, or without rows. */
+/** An operation that uses rows by their keys, or no rows. */
 const keyed = { ...scan, cost: "keyed" } as const;
 /** A write of the row in the path. */
 const ofRow = { ...keyed, conditional: "one", named: true } as const;

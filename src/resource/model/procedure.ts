@@ -18,7 +18,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly isSystem: boolean;
   /**
    * The request, whose body has been read. Its `signal` aborts when the client disconnects. Null if
-   * server-side code calls the procedure outside of any request.
+   * server-side code calls the procedure without a request.
    */
   readonly request: Request | null;
   /** The operations of the app, for the caller of the procedure. */
@@ -32,7 +32,7 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
 
-/** The options of one procedure, typed by its schemas. */
+/** The options of one procedure, with types from its schemas. */
 export interface ProcedureOptions<
   Input extends StandardSchema,
   Output extends StandardSchema,
@@ -53,8 +53,8 @@ export interface ProcedureOptions<
   /** True to require proof of work for every call. Default: false. */
   readonly pow?: boolean | PowGateOptions | undefined;
   /**
-   * Runs the procedure. The handler must also authorize the caller, because no scope applies. A
-   * `Problem` that it throws becomes the response.
+   * Runs the procedure. The handler must check the rights of the caller, because no scope applies.
+   * If it throws a `Problem`, the problem is the response.
    */
   readonly handler: (
     context: ProcedureContext<Public extends true ? U | null : U>,
@@ -62,7 +62,7 @@ export interface ProcedureOptions<
   ) => MaybePromise<SchemaInput<Output>>;
 }
 
-/** A declared procedure without its types, because only its handler needs the types. */
+/** A declared procedure without the types of its input and output. */
 export interface Procedure {
   /** See {@link ProcedureOptions.input}. */
   readonly input: StandardSchema;
@@ -116,7 +116,7 @@ export function procedure<
 >(
   options: ProcedureOptions<Input, Output, Public, U>,
 ): ProcedureOptions<Input, Output, NoInfer<Public>, U> {
-  // Without NoInfer, `public` would be inferred from the option `procedures`, which accepts any
-  // boolean. The type of the user would then include null.
+  // Without NoInfer, the compiler would infer `public` as any boolean from the option `procedures`,
+  // and the type of the user would include null.
   return options;
 }

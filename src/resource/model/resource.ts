@@ -31,7 +31,7 @@ import type { CallerFields, FieldListName } from "./caller_fields.ts";
 /** The computed fields of a resource, and the functions that compute them. */
 export interface ComputedFields {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Reports that the function of a field has failed. The field is then null. */
+  /** Reports that the function of a computed field has thrown. The field is then null. */
   failed(field: string, error: unknown): void;
 }
 
@@ -43,7 +43,7 @@ export interface ResolvedCapabilities {
   readonly enableUpdate: boolean;
   /** True if rows can be deleted. */
   readonly enableDelete: boolean;
-  /** True if the enabled operations have batches. */
+  /** True if the enabled operations can also write batches. */
   readonly enableBatch: boolean;
   /** True if lists can be exported as CSV and NDJSON. */
   readonly enableExport: boolean;
@@ -116,11 +116,11 @@ export interface Resource extends SharedParts {
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
-  /** The database, as hooks and procedures receive it. */
+  /** The database handle that hooks and procedures receive. */
   readonly db: DatabaseHandle;
-  /** Returns the operations of the app for a caller in code. The operations use this database. */
+  /** Returns the operations of the app for a caller in code. They use this resource's database. */
   api(caller: CodeCaller): CodeApi<AnyApi>;
-  /** The cached plans of the SQL statements in the hooks of the resource. */
+  /** The cached plans of SQL statements in hooks and procedures of the resource. */
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
@@ -144,23 +144,22 @@ export interface Resource extends SharedParts {
   readonly stored: readonly ColumnInfo[];
   /** The columns whose values the caller's database role cannot insert. Absent for none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
-  /** True if responses use the safe form of numbers, as the request asks for. */
+  /** True if responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
   /** Identifies the fields of the caller. Empty if all callers have the same fields. */
   readonly fieldsKey: string;
-  /** The fields that aggregates may use: the readable fields. */
+  /** The fields that aggregates can use: the readable fields. */
   readonly groups: AggregateColumns;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**
-   * True if the parameter `preview` may shorten long values in lists. This is possible only for the
-   * dashboard, because its user can see that a value is shortened.
+   * True if clients can truncate long values in lists with the parameter `preview`. Only the
+   * dashboard can, because it shows its user that a value is truncated.
    */
   readonly allowsPreview: boolean;
   /**
-   * True if an export as CSV prefixes strings that a spreadsheet would interpret as formulas. Only
-   * exports of the dashboard do, because users open them in a spreadsheet. All other exports return
-   * the values unchanged.
+   * True if a CSV export adds a prefix to strings that a spreadsheet would interpret as formulas.
+   * Only the dashboard's exports do this, because users open them in a spreadsheet.
    */
   readonly escapesFormulas: boolean;
   readonly generated: ReadonlySet<ColumnInfo>;
@@ -171,7 +170,7 @@ export interface Resource extends SharedParts {
   };
   readonly computed: ComputedFields;
   readonly capabilities: ResolvedCapabilities;
-  /** True if users or anonymous callers may subscribe to the rows of the resource. */
+  /** True if users or anonymous callers are allowed to subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly batch: BatchPolicy;
@@ -185,9 +184,9 @@ export interface Resource extends SharedParts {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** The protection of the operations, by access. An unprotected access is absent. */
+  /** The limits and challenges of the operations, by access. Absent for an unprotected access. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
-  /** The protection of the procedures, by name. */
+  /** The limits and challenges of the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;
   /** True if the bodies of POST, PATCH and PUT can write related rows. */

@@ -24,7 +24,7 @@ export interface Capabilities {
   readonly enableCreate?: boolean | undefined;
   /** False disables PATCH and PUT. Default: true. */
   readonly enableUpdate?: boolean | undefined;
-  /** False disables DELETE and restoring. Default: true. */
+  /** False disables DELETE and the restoring of deleted rows. Default: true. */
   readonly enableDelete?: boolean | undefined;
   /** False disables all batches. A batch is also disabled with its operation. Default: true. */
   readonly enableBatch?: boolean | undefined;
@@ -66,7 +66,7 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
   /** The column that an ETag contains in addition to `updatedAtField`. Default: the primary key. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
-  /** The strength of ETags. `strong` forbids proxies to change the responses. Default: `weak`. */
+  /** The strength of ETags. With `strong`, proxies must not change responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
   /** True to reject a write of one row without `If-Match`, with 428. Default: false. */
   readonly require?: boolean | undefined;
@@ -90,7 +90,7 @@ export interface RelationOptions<
   /** The related table, or its name. If two resources serve the table, the first one is used. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /**
-   * The referring column, or a list of columns. For `manyToMany`, the columns of the link table
+   * The referring column, or a list of columns. For `manyToMany`: the columns of the link table
    * that refer to this resource.
    */
   readonly foreignKey: OneOrMore<
@@ -102,7 +102,7 @@ export interface RelationOptions<
   >;
   /**
    * The referenced columns, in the order of `foreignKey`. Default: the primary key of their table.
-   * For `manyToMany`, the link's columns that refer to the other resource.
+   * For `manyToMany`: the columns of the link table that refer to the other resource.
    */
   readonly references?:
     | OneOrMore<
@@ -146,13 +146,13 @@ export interface SearchOptions<S, Of = AnyTable> {
   readonly indexName?: string | undefined;
   /**
    * The columns whose words are searched: a list of columns, or an object that sets the weight of
-   * columns or excludes them. Default: all readable columns of strings and JSON.
+   * columns or excludes them. Default: all readable columns with strings or JSON.
    */
   readonly fields?:
     | readonly ColumnReferenceOf<S, Of>[]
     | { readonly [Name in keyof NoInfer<S> & string]?: SearchFieldOptions | undefined }
     | undefined;
-  /** True to index the existing rows and the rows that requests write. Default: true. */
+  /** True to index the existing rows at startup, and written rows after requests. Default: true. */
   readonly autoIndex?: boolean | undefined;
   /**
    * True to record in the key-value store which rows were written, and to index them in the
@@ -181,9 +181,9 @@ export interface PaginationOptions {
 }
 
 /**
- * A function of the user, or of null for an anonymous request, that returns a list of columns. The
- * function is called for each request, and must be synchronous. An error, or a column of another
- * table, ends the request with a 500.
+ * A function that returns a list of columns for a user, or for null in an anonymous request. It is
+ * called for each request, and must be synchronous. If it throws or returns a column of another
+ * table, the response is a 500.
  */
 export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
   user: U | null,
@@ -200,7 +200,7 @@ export type FieldList<S, Of = AnyTable, U extends User = User> =
   | {
     /** The columns to which every result of `by` is limited. */
     readonly all: readonly ColumnReferenceOf<S, Of>[];
-    /** Returns the columns that the user may use. */
+    /** Returns the columns that the user can use. */
     readonly by: FieldFunction<S, Of, U>;
   };
 
@@ -243,15 +243,15 @@ export interface ResourceOptions<
   readonly path?: string | undefined;
   /** The database of the resource. Default: the database of the app. */
   readonly db?: Database | undefined;
-  /** The scopes, which grant users access to rows. An access that no scope grants is denied. */
+  /** The scopes, which grant users access to rows. Without a scope, an access is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
   /** The operations that the resource offers. */
   readonly capabilities?: Capabilities | undefined;
-  /** The columns that clients may read, write, filter by and sort by. */
+  /** The columns that clients can read, write, filter by and sort by. */
   readonly fields?: FieldOptions<S, Of, U> | undefined;
   /** True to reject unknown body fields with 422 instead of ignoring them. Default: false. */
   readonly strictInput?: boolean | undefined;
-  /** True to reject a parameter that looks misspelt, such as `orderby`, with 400. Default: true. */
+  /** True to reject a parameter that looks misspelt, e.g. `orderby`, with 400. Default: true. */
   readonly strictQuery?: boolean | undefined;
   /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
@@ -260,7 +260,7 @@ export interface ResourceOptions<
    * these fields even if `fields.writable` does not contain them.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields that synchronous functions compute from whole rows, with hidden columns. */
+  /** Virtual fields. Synchronous functions compute them from whole rows, with hidden columns. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (

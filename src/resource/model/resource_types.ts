@@ -1,4 +1,4 @@
-/** The types of a resource that the compiler infers from its options, only for `InferApi`. */
+/** The types that the compiler infers from a resource's options. Only `InferApi` uses them. */
 export interface ResourceTypes {
   /** A row of the table. */
   readonly row: unknown;
@@ -14,7 +14,7 @@ export interface ResourceTypes {
   readonly options: OptionTypes;
 }
 
-/** The options of a resource that determine what clients may send and what they receive. */
+/** The options that determine what clients can send and receive. */
 export interface OptionTypes {
   /** The column of the primary key, or the columns of a composite key. */
   readonly id: unknown;

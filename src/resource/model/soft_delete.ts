@@ -14,8 +14,8 @@ export interface SoftDelete {
 }
 
 /**
- * Resolves the soft delete of a resource from the column that marks deleted rows. Throws a plain
- * Error for an unsuitable column.
+ * Returns how a resource marks deleted rows in the column `field`. Throws a plain Error for an
+ * unsuitable column.
  */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
   const subject = `Cannot serve "${table.label}": softDelete.field`;

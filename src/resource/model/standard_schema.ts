@@ -6,7 +6,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
  * and returns values of type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
-  /** The member that identifies a Standard Schema. The service uses no other member. */
+  /** The only member of a Standard Schema that the service uses. */
   readonly "~standard": {
     /** The version of the specification. */
     readonly version: 1;
@@ -26,9 +26,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  * throw if JSON Schema cannot express the schema.
  */
 export interface JsonSchemaWriter {
-  /** Returns the schema of the accepted values. */
+  /** Returns the JSON Schema of the accepted values. */
   input(options: JsonSchemaWriterOptions): Record<string, unknown>;
-  /** Returns the schema of the returned values. */
+  /** Returns the JSON Schema of the returned values. */
   output(options: JsonSchemaWriterOptions): Record<string, unknown>;
 }
 
@@ -65,8 +65,8 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
 >["output"];
 
 /**
- * Returns the path of a Standard Schema's issue as a string: `items.0.name` for `["items", 0, {
- * key: "name" }]`. The string is empty for the whole value.
+ * Returns the path of a Standard Schema's issue as a string: `items.0.name` for
+ * `["items", 0, { key: "name" }]`. Returns an empty string for an issue of the whole value.
  */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

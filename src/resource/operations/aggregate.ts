@@ -71,7 +71,7 @@ export function planAggregate(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // One additional group shows whether more groups exist.
+    // One additional group shows if there are more groups than `limit`.
     limit: limit + 1,
   };
 }

@@ -14,7 +14,7 @@ interface BatchDeletePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /batch`: deletes, or marks deleted, every row that the filter matches. */
+/** `DELETE /batch`: deletes every row that the filter matches, or marks it as deleted. */
 export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   name: "batch-delete",
   access: "delete",

@@ -27,7 +27,7 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: replaces a batch of whole rows, each identified by its key. */
+/** `PUT /batch`: replaces whole rows. Each item contains the key of its row. */
 export const batchReplace: Operation<readonly KeyedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",

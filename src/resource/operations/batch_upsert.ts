@@ -7,8 +7,8 @@ import { rowsReply } from "../shape/output.ts";
 import type { Operation } from "../model/operation.ts";
 
 /**
- * `POST /batch/upsert`: updates the rows of a batch that exist, and creates the remaining rows.
- * Rows are found by the primary key, or with `?on=email` by another unique key.
+ * `POST /batch/upsert`: updates the rows of a batch that exist, and creates the others. An existing
+ * row is found by the primary key, or with `?on=email` by the unique key `email`.
  */
 export const batchUpsert: Operation<
   Pick<UpsertPlan, "items" | "by">,

@@ -19,7 +19,7 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
-/** `POST /rpc/:name`: runs {@link callProcedure} and writes its output. Throws the same errors. */
+/** `POST /rpc/:name`: runs {@link callProcedure} and serializes its output. Throws its errors. */
 export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -65,7 +65,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in order. If one throws, the call fails and later callbacks receive false. */
+/** Runs all callbacks in order. If one throws, the call fails, and the remaining receive false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -142,7 +142,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   } catch (cause) {
     throw new Error(refusal, { cause });
   }
-  // JSON omits a function or a symbol without an error.
+  // `JSON.stringify` silently omits functions and symbols.
   if (reply.body === "{}") throw new Error(refusal);
   // The first check did not count the names of members and the results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {

@@ -26,7 +26,7 @@ export interface PathWritePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /:id`: deletes one row, or marks it deleted. */
+/** `DELETE /:id`: deletes one row, or marks it as deleted. */
 export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = {
   name: "delete",
   access: "delete",

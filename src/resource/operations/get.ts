@@ -96,8 +96,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
-    // Large rows and rows of views are read like a list: the read waits in a queue, and ends if the
-    // client disconnects. A view may have no index for its key.
+    // Reads of large rows and of views wait in a queue like lists, and end if the client
+    // disconnects. Views may have no index for their key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {

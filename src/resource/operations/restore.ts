@@ -41,7 +41,7 @@ export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
       // First checks that the restore can succeed, because a hook must not run for one that fails.
       const { current } = await lockDeleted(target, softDelete, write, driver);
       const row = { key: target.key, current: () => current };
-      // A hook may set further columns, but cannot keep the row deleted.
+      // A hook can set other columns, but cannot keep the row deleted.
       set = new Map([...await beforeUpdate(row, unmark, write), ...unmark]);
     }
     return await inTransaction(call, async (connection) => {
@@ -60,7 +60,7 @@ export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
   },
 };
 
-/** Locks the row to restore. Fails as an update does, and with a 409 if the row is not deleted. */
+/** Locks the row to restore. Fails like an update, and with a 409 if the row is not deleted. */
 async function lockDeleted(
   target: RowTarget,
   { undeleted }: SoftDelete,

@@ -12,7 +12,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_st
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** The filter that applies in addition to the scope. */
+  /** The filter of the request, in addition to the scope. */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;

@@ -13,7 +13,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_st
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** The filter that applies in addition to the scope. */
+  /** The filter of the request, in addition to the scope. */
   readonly filter: Filter;
   readonly aggregateQuery: LiveAggregateQuery;
 }
@@ -23,7 +23,7 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/** `GET /aggregate/subscribe`: sends the result of an aggregate, also after each change. */
+/** `GET /aggregate/subscribe`: sends the result of an aggregate, and each new result. */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",

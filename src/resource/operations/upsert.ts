@@ -10,8 +10,8 @@ import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/unique_key.t
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 
 /**
- * `POST /?on=email`: updates the row that has the body's value of this unique key (200), or creates
- * a row if there is none (201).
+ * `POST /?on=email`: updates the row whose `email` equals that of the body (200), or creates a row
+ * if there is none (201).
  */
 export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
   name: "create",

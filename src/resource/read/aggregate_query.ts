@@ -15,9 +15,9 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 /** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
-  /** The requested metrics, or the count if the request names none. */
+  /** The requested metrics. If the request names none, the count. */
   readonly metrics: readonly Metric[];
-  /** Metrics that only `having` or `order` uses. */
+  /** Metrics that are not requested, but used in `having` or `order`. */
   readonly furtherMetrics: readonly Metric[];
   readonly having: Filter;
   readonly order: readonly OrderKey[];
@@ -28,9 +28,9 @@ export interface AggregateQuery {
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
- * Parses the query parameters of an aggregate, except for its filter. An unknown field, a hidden
- * field and a field whose kind cannot be summed or compared cause the same 400, so that hidden
- * fields are not revealed.
+ * Parses the query parameters of an aggregate, except for its filter. Unknown fields, hidden fields
+ * and fields that cannot be summed or compared cause an equal 400, so that hidden fields are not
+ * revealed.
  */
 export function parseAggregateQuery(
   query: Query,

@@ -6,7 +6,7 @@ import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { schemaChangedProblem } from "./changed_schema.ts";
 
-/** An operation on a table that another program may have changed. */
+/** An operation on a table that other programs can change. */
 export interface OperationOnTable<Result> {
   readonly name: string;
   readonly request: ResourceRequest;
@@ -23,7 +23,7 @@ export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,
 ): MaybePromise<Result> {
-  // The tables cannot be read again here: a code transaction may hold the only connection, and an
+  // Does not read the tables again: a transaction of code may hold the only connection, and an
   // import may have written rows already.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>

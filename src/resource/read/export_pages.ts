@@ -19,7 +19,7 @@ export interface ExportOptions {
   readonly limit: number;
   readonly writer: RowWriter;
   readonly giveTurn: YieldTurn;
-  /** Reports an error that ends the export early. */
+  /** Called with an error that ends the export early, to report it. */
   failed(error: unknown): void;
 }
 
@@ -50,7 +50,7 @@ export async function* exportPages(
     while (true) {
       const wanted = rows.length > left ? rows.slice(0, left) : rows;
       const bytes = encoder.encode(head + writer.write(presentRows(wanted, columns, view)));
-      // An empty chunk would end a chunked body.
+      // In HTTP/1.1, an empty chunk would end the body.
       if (bytes.length > 0) yield bytes;
       left -= wanted.length;
       if (isLast || left === 0) return;
@@ -66,7 +66,7 @@ export async function* exportPages(
   }
 }
 
-/** Estimates from the last page how many rows fill a page, rounded down to a power of two. */
+/** Estimates from the last page how many rows fill a page. Rounds down to a power of two. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);

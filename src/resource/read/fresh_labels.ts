@@ -13,7 +13,7 @@ export function withFreshLabels<Result>(
   { code }: ResourceRequest,
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  // The enums cannot be read again, because a code transaction may hold the only connection.
+  // Does not read the enums again, because a transaction of code may hold the only connection.
   if ((code?.within ?? null) !== null) return run();
   return catching(run, async (error) => {
     if (mayBeLabel(error) && await refreshLabels()) return await run();

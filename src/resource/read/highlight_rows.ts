@@ -7,7 +7,7 @@ import type { SearchQuery } from "../../search/search_query.ts";
 import { wordsOf } from "../../search/words.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The highlights of a search, by the id of a row and the name of a field: strings with `<em>`. */
+/** The highlights of a search, by row id and field name: HTML in which `<em>` marks the words. */
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
@@ -20,7 +20,7 @@ export async function highlightRows(
   { table, fields: { readable } }: Resource,
   { index: { fields }, backend }: OpenIndex,
 ): Promise<Highlights> {
-  // Highlights are keyed by the primary key, so none are possible if a key column is withheld.
+  // Highlights are keyed by the primary key, so there are none if the caller cannot read the key.
   if (!table.primaryKey.every((column) => readable.includes(column))) return {};
   const texts = rows.map((row) => textsOf(row, fields));
   const words = new Set(texts.flatMap((one) => one.flatMap(wordsOf)));

@@ -6,9 +6,9 @@ import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
 /**
- * Returns the connection for reads that may examine many rows: all reads except a read by key. The
- * configuration limits their duration. The bytes that are read are limited to `maxBytes`, by
- * default the maximum size of a response.
+ * Returns the connection for reads that can examine many rows: all reads except reads by key. Their
+ * duration is limited by the configuration, and their bytes by `maxBytes`, by default the maximum
+ * size of a response.
  */
 export function limitedReadConnection(
   call: ResourceCall,

@@ -18,7 +18,7 @@ import { parseQueryFilter } from "./user_filter.ts";
 /** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
 export interface ListQuery {
   readonly filter: RelationFilter;
-  /** The filter that excludes rows that are marked deleted, or a filter that matches all rows. */
+  /** The filter that excludes soft-deleted rows, or a filter that matches all rows. */
   readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
@@ -27,7 +27,7 @@ export interface ListQuery {
   readonly offset: number;
 }
 
-/** Returns the filter that excludes soft-deleted rows. With `withDeleted=true` it excludes none. */
+/** Returns the filter that excludes soft-deleted rows, or with `withDeleted=true` none. */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<Resource, "undeleted">,
@@ -59,8 +59,8 @@ export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 const maxOffset = 10_000;
 
 /**
- * Parses the parameter `offset` of a list. Throws a 400 if the query also has a cursor, or for more
- * skipped rows than the maximum.
+ * Parses the parameter `offset` of a list. Throws a 400 if the query also has a cursor, or if
+ * `offset` exceeds its maximum.
  */
 export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
@@ -88,7 +88,7 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
 }
 
-/** The query parameter `totalCount`: count all rows, estimate their number, or neither. */
+/** The query parameter `totalCount`: the total is counted, estimated or left out. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
 /** Parses a list's query parameter `totalCount`. Throws a 400 for any other value. */
@@ -97,7 +97,7 @@ export function parseTotalCount(query: Query): TotalCountMode {
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
-/** Returns the other resources that the query of a list reads. */
+/** Returns the other resources whose rows are needed for a list. */
 export function resourcesReadByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
   if (view.include.length === 0) return filter.reached;
   return new Set([...filter.reached, ...resourcesReadByIncludes(view.include)]);

@@ -20,15 +20,15 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * The maximum number of included rows in one response, whatever the limits of its relations. A row
- * that is included several times counts each time. Otherwise a few thousand rows that refer to one
- * another would become a response with millions of rows.
+ * counts each time that it is included. Otherwise a few thousand rows that refer to one another
+ * could become a response with millions of rows.
  */
 export const maxIncludedRows = 10_000;
 
 /** The grants, the connection and the byte limit with which included rows are read. */
 export interface IncludedReads {
   readonly connection: Connection;
-  /** Counts the bytes of the response, or null for streams, which have no such limit. */
+  /** Counts the bytes of the response. Null for streams, whose bytes are not limited. */
   readonly bytes: ResponseByteBudget | null;
 }
 
@@ -97,13 +97,13 @@ function maxRowsUnder(includes: readonly Include[]): number {
   );
 }
 
-/** The filters over a relation's target and link table that limit the included rows. */
+/** The filters that limit the included rows: for a relation's target, and for its link table. */
 export type RelatedRowFilters = Pick<RelatedPlan, "where" | "links">;
 
 interface Loading {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly connection: Connection;
-  /** The number of rows that the response may still include. */
+  /** The number of rows that the response can still include. */
   left: number;
   readonly bytes: ResponseByteBudget | null;
 }

@@ -20,7 +20,7 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** Returns the resources that a resolved `include` loads, or uses in a link table or filter. */
+/** Returns the resources whose rows an `include` loads, or uses in a link table or a filter. */
 export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
@@ -32,7 +32,7 @@ export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlyS
   );
 }
 
-/** Returns an include with default options, whose rows include the relations in `include`. */
+/** Returns an include with default options, in whose rows `include` is nested. */
 export function includeWithoutOptions(
   relation: Relation,
   target: Resource,

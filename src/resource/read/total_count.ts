@@ -15,13 +15,13 @@ export interface TotalCount {
 
 export interface TotalCountPlan {
   readonly count: CountPlan;
-  /** The plan of an estimate, which is tried first; null if the rows must be counted. */
+  /** The plan of an estimate, or null if the rows must be counted. The estimate comes first. */
   readonly estimate: EstimatePlan | null;
 }
 
 /**
  * Plans a list's total count. The plan contains an estimate only if the request asks for one, if
- * the engine supports estimates, and if the estimate reveals no more than a count.
+ * the engine supports estimates, and if the estimate reveals no more than the count does.
  */
 export function planTotalCount(
   where: Filter,
@@ -49,8 +49,8 @@ export function planTotalCount(
 const minEstimated = 2_500;
 
 /**
- * Fetches a list's total count. `found` is the number of rows that `read` has returned. `read`
- * requests one row more than the page has.
+ * Fetches a list's total count. `found` is the number of rows that `read` has returned: up to one
+ * row more than the page has.
  */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
@@ -61,7 +61,7 @@ export async function fetchTotalCount(
     readonly roleRights: RoleRights;
   },
 ): Promise<TotalCount> {
-  // If the first page is not full, it is also the last page and contains all rows.
+  // If the first page is not full, it contains all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }

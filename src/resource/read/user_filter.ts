@@ -53,7 +53,7 @@ export interface PositionedComparison {
   readonly comparison: Comparison;
 }
 
-/** Returns the comparisons of a user's filter in their order, except for tests for NULL. */
+/** Returns the comparisons of a user's filter, in their order and without tests for NULL. */
 export function comparisonsOf(text: string, resource: Resource): readonly PositionedComparison[] {
   const parsed = resource.filters.parse(text);
   const found: PositionedComparison[] = [];
@@ -100,7 +100,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** The maximum number of relations in a dotted name, as in `include`. Each needs a subquery. */
+/** The maximum number of relations in a dotted name, as in `include`. Each adds a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {
@@ -167,7 +167,7 @@ function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** True if the filter examines each row of the resource at most once. */
+  /** True if each row of the resource is examined at most once. */
   readonly looksOnce: boolean;
 }
 

@@ -24,7 +24,7 @@ export function narrowForCaller(
 /**
  * Returns a string that is equal for all users with the same role and the same fields of a resource
  * and of the resources that its relations lead to. The string is empty if nothing depends on the
- * user. The settings of the role are not in the string: they may contain the expiry of a token.
+ * user. It does not contain the claims, because they can change with each token.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
@@ -83,7 +83,7 @@ class CallerView {
     const acting = () => this.#acting ??= actingDriver(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
       driver: { get: acting },
-      // A part of a transaction has a separate handle.
+      // In a transaction, `driver` already acts for the caller, and `db` is its handle.
       db: { get: () => acting() === driver ? db : databaseHandle(acting(), sqlPlans) },
     });
   }
@@ -119,7 +119,7 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
   return ofFields[index] ??= { ...resource, ...own, varyingFields: none, safeNumbers };
 }
 
-/** Omits relations that compare a withheld column, because related rows would reveal its value. */
+/** Omits relations over columns that the caller cannot read: related rows would reveal them. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }

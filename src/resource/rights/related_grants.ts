@@ -10,14 +10,14 @@ export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource
 /** For operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** The grants of an operation that needs no grant in addition to its main access. */
+/** For operations that need no grant in addition to their main access. */
 export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   also: null,
   related: new Map(),
   written: new Map(),
 });
 
-/** Returns the resources whose grants a relation needs: of its link table and of its target. */
+/** Returns the resources for which a relation needs grants: its link table's and its target. */
 export function resourcesReadByRelation(
   { steps }: Relation,
   { served }: Resource,

@@ -12,7 +12,7 @@ import {
   type RoutedRequestOptions,
 } from "./routed_request.ts";
 
-/** Handles a request at its route. Fails with a problem, or with the error of the operation. */
+/** Handles a request at its route. Rejects with a problem, or with the error of the operation. */
 export type AnswerRequest = (
   route: ResourceRoute,
   received: ReceivedRequest,
@@ -41,8 +41,8 @@ export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
 }
 
 /**
- * Counts a request that authentication rejects as a request of its address. Resolves with the
- * headers that state the remaining limit. Throws a 429.
+ * Counts a request with invalid credentials against the rate limit of its address. Resolves with
+ * the headers that state the remaining limit. Throws a 429.
  */
 export async function countRejectedRequest(
   route: ResourceRoute,

@@ -20,7 +20,7 @@ import type { ResolvedCapabilities, Resource } from "../model/resource.ts";
 import { csv } from "../shape/csv.ts";
 import { runOperation } from "../run_operation.ts";
 
-/** An endpoint of a resource: an operation, ready to run. */
+/** An endpoint of a resource: an operation, with the checks that precede it. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
@@ -30,7 +30,7 @@ export interface Endpoint {
   readonly accesses: readonly Access[];
   /** The guard's requirements on requests, or undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities that must all be on, or an empty list if the endpoint always exists. */
+  /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws a 401 or 403 if neither the body nor a scope is needed to reject the caller. */
   requireAccess(user: User | null, resource: Resource): void;

@@ -35,7 +35,7 @@ export type AnswerIdempotently = (
 
 /** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** Returns the handler of a request with this header. Throws a 400 for a malformed key. */
+  /** Returns the handler of a request. `header` is its key. Throws a 400 for a malformed key. */
   byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
   /** Creates the table of idempotency records in the databases in which they are stored. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
@@ -98,7 +98,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       // other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // Stored responses are limited per network, because one client may have many addresses.
+      // Stored responses are limited per network, because one client can have many addresses.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
@@ -137,7 +137,7 @@ async function answerWithin(
   const reply = await execute(async (reply, connection) => {
     const answer = toStoredResponse(reply, claim.share, keeping);
     if (answer === null) return;
-    // Another process has taken over the expired claim and handles the request.
+    // The claim had expired, and another process has taken over the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });

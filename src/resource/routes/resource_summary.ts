@@ -12,7 +12,7 @@ export interface ResourceSummary {
   readonly key: readonly string[];
   /** The readable fields. */
   readonly fields: readonly string[];
-  /** Every route below the URL, with its methods. */
+  /** The paths of all routes, from the resource's path on, with their methods. */
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 

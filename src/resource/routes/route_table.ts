@@ -4,7 +4,7 @@ import type { ResourceRoute, Route } from "./endpoint.ts";
 import { routesOf } from "./routes.ts";
 import { reservedPathSegments } from "../../plan/key.ts";
 
-/** The table of the routes of all resources, which finds routes by the raw path of a request. */
+/** The routes of all resources, which are found by the raw path of a request. */
 export interface RouteTable {
   /** All routes, in the order of registration. Those of a longer resource path come first. */
   readonly routes: readonly ResourceRoute[];
@@ -71,13 +71,13 @@ export function idSegment(path: string, { path: pattern }: Route): string {
   return trimmed.slice(trimmed.lastIndexOf("/", end - 1) + 1, end);
 }
 
-/** Returns the methods of the `Allow` header. `GET` implies `HEAD`. */
+/** Returns the methods for the `Allow` header. A `GET` adds `HEAD`. */
 export function allowedMethods(methods: Iterable<string>): readonly string[] {
   const names = [...methods];
   return names.includes("GET") ? [...names, "HEAD"] : names;
 }
 
-/** Returns a 405 if the path has other methods, or a 404 if it has none. */
+/** Returns a 405 that lists the methods in `answered`, or a 404 if there are none. */
 export function methodProblem(method: string, answered: Iterable<string>): Problem {
   const allowed = allowedMethods(answered);
   return allowed.length === 0
@@ -96,15 +96,16 @@ function depthOf(path: string): number {
   return path.split("/").length;
 }
 
-/** A path, split into the path of the resource that owns it and the raw rest. */
+/** A path, split after the path of the resource to which it leads. The rest stays encoded. */
 interface OwnedPath {
   readonly url: string;
   readonly rest: string;
 }
 
 /**
- * Splits a path after its longest prefix that is the path of a resource. Each part is decoded once,
- * up to the depth of the deepest resource, because a client can send any number of parts.
+ * Splits a path after its longest prefix that is the path of a resource. Decodes each part once,
+ * and only as many parts as the longest resource path has, because a client can send any number of
+ * parts.
  */
 function splitOwned(
   path: string,
@@ -124,7 +125,7 @@ function splitOwned(
   return owned;
 }
 
-/** Decodes a segment. Returns null if it is malformed, since no resource has such a segment. */
+/** Decodes a segment. Returns null for a malformed segment, because no resource has one. */
 function canonicalSegment(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {
@@ -217,7 +218,7 @@ function isBelow(path: string, url: string): boolean {
     (path.length === url.length || path.charCodeAt(url.length) === slash);
 }
 
-/** Returns the index of the first character at which the paths of resources differ. */
+/** Returns the index of the first character in which any two resource paths differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
   // The index must be within the shortest path, which can be a prefix of another path.

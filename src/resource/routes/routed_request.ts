@@ -27,12 +27,12 @@ export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, Body
   address(): string | null;
 }
 
-/** Returns the identity for queues: the user, or the address of an anonymous client. */
+/** Returns the identity for queues: the user's, or the address of an anonymous client. */
 export function callerIdentity(user: User | null, address: string | null): string {
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
-/** A request that the middleware passes on. */
+/** A request after the middleware has run. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
@@ -41,7 +41,7 @@ export interface ReceivedRequest {
 
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
-  /** The number of proxies in front of the service whose forwarded addresses are trusted. */
+  /** The number of proxies in front of the service whose headers about the client are trusted. */
   readonly trustedProxies: number;
   /** The routes that have had large responses. Later requests to these routes wait in a queue. */
   readonly slowRoutes: WeakSet<ResourceRoute>;
@@ -113,8 +113,8 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   /**
-   * Returns the bytes of the body, which is read once. Returns no bytes if the operation takes no
-   * body. Fails with a status from 408 to 415.
+   * Returns the bytes of the body, or no bytes if the operation takes no body. Reads the body only
+   * once. Fails with a status from 408 to 415.
    */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {

@@ -43,7 +43,7 @@ const exports: ReadonlyMap<string, Endpoint> = new Map(
   [csv, ndjson].map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
 );
 
-/** Every route except procedures. Fixed paths come first, for routers that match in order. */
+/** All routes except procedures. Fixed paths come first, for routers that use the first match. */
 const fixedRoutes: readonly Route[] = [
   route("GET", "/", listOrExport(endpointOf(list), exports)),
   route("POST", "/", createOrUpsert(endpointOf(create, "enableCreate"), endpointOf(upsert))),
@@ -111,7 +111,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   };
 }
 
-/** Runs the upsert instead if the request names a unique key. */
+/** If the request names a unique key, runs the upsert instead of the create. */
 function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
     if (!query.has("on")) return creating;

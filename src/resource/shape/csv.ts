@@ -8,8 +8,8 @@ import type { RowFormat } from "./row_format.ts";
 /**
  * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
  * NULL is an empty field, and the empty string is `""`. A JSON column is written as JSON. Every
- * other value is written as in JSON responses, without quotes. If the resource escapes formulas, a
- * value that a spreadsheet would evaluate is prefixed with `'`. Numbers are not escaped.
+ * other value is written as in JSON responses, without JSON's quotes. If the resource escapes
+ * formulas, `'` is put before a value that a spreadsheet would evaluate, except for numbers.
  */
 export const csv: RowFormat = {
   type: "text/csv",
@@ -78,7 +78,7 @@ function field(value: unknown): string {
   }
 }
 
-/** Returns the field, escaped if a spreadsheet would evaluate its string. */
+/** Returns the field, and escapes a string that a spreadsheet would evaluate as a formula. */
 function escapedField(value: unknown): string {
   if (typeof value === "string") return textField(formulaStart.test(value) ? `'${value}` : value);
   return field(value);
@@ -90,7 +90,7 @@ function escapedField(value: unknown): string {
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** A string of a JSON column keeps its quotes, because `"1"` and `1` are different values. */
+/** A string in a JSON column keeps its quotes, because `"1"` and `1` are different values. */
 function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
@@ -107,7 +107,7 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Returns true if RFC 4180 requires quotes, or if a reader might trim outer spaces. */
+/** Returns true if RFC 4180 requires quotes, or if a CSV reader might trim spaces. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }

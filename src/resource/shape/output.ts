@@ -16,7 +16,7 @@ import type { WrittenRows } from "../model/written_rows.ts";
 
 /** The fields that the output shows: readable columns, computed fields and included relations. */
 export interface View {
-  /** A subset of the readable columns, chosen by {@link parseSelect}. */
+  /** The readable columns that {@link parseSelect} has selected. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: ComputedFields;
   /** The included relations. A row has the related rows as a member named like the relation. */
@@ -55,7 +55,7 @@ export interface Included {
   readonly rows: readonly Row[];
   /** The columns that were read for these rows. */
   readonly read: readonly ColumnInfo[];
-  /** The index of the group that each row belongs to. Parents with the same key share a group. */
+  /** For each row, the index of its group. Parents with equal keys share a group of nested rows. */
   readonly places: readonly number[];
   /**
    * For each parent row, the index of its group of nested rows: -1 if there can be no such rows,
@@ -87,7 +87,7 @@ export function viewOf(
 /**
  * Returns the columns to read for the output of a view. Computed fields need the whole row.
  * Included rows are found by key columns, even if these are not shown. If `select` names no column,
- * the primary key is read.
+ * reads the primary key.
  */
 export function columnsOf(
   { visible, computed, include }: View,
@@ -111,7 +111,7 @@ export function presentRows(
   included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
   if (included.length === 0) {
-    // Most lists show exactly the columns that they read, so these rows need no copy.
+    // If a list shows exactly the columns that were read, as most lists do, no copy is needed.
     return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
   }
   const shown = rows.map((row) => present(row, view));
@@ -169,13 +169,13 @@ function presentKey(
   return shown;
 }
 
-/** Returns the object of a metric's values by column, and creates it for the first value. */
+/** Returns the object that contains a metric's values by column. The first call creates it. */
 function valuesByColumn(
   shown: Record<string, unknown>,
   name: ColumnMetric["name"],
 ): Record<string, unknown> {
   const known = shown[name];
-  // Only this function sets this member, and always to an object.
+  // The cast is safe: only this function sets the member, and always to an object.
   if (known !== undefined) return known as Record<string, unknown>;
   const values: Record<string, unknown> = {};
   shown[name] = values;
@@ -191,7 +191,7 @@ function isShownAsRead(
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** Nests related rows in their parents. The rows are already masked. */
+/** Adds the related rows, which are already masked, to their parents. */
 function presentIncluded(
   { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
   around: readonly Record<string, unknown>[],
@@ -230,11 +230,11 @@ function present(row: Row, { visible, computed, safeNumbers }: View): Record<str
   return shown;
 }
 
-/** Returns the value of a computed field. Throws for a promise, which would be `{}` in JSON. */
+/** Returns the value of a computed field. Throws for a promise, which JSON would write as `{}`. */
 function untypedValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!("then" in value) || typeof value.then !== "function") return value;
-  // Nothing awaits the promise, and an unhandled rejection would be reported.
+  // Nothing awaits the promise. Its rejection must not be reported as unhandled.
   if (value instanceof Promise) value.catch(() => {});
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }

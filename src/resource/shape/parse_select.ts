@@ -24,7 +24,7 @@ export function parseSelect(text: string, resource: Selectable): readonly Column
   return selected;
 }
 
-/** Compares with the names of shown fields only, so that hidden names count as unknown. */
+/** Compares only with the names of shown fields, so that hidden names look like unknown names. */
 function refuseNearMisses(
   names: ReadonlySet<string>,
   { fields: { readable }, computed, relations }: Selectable,

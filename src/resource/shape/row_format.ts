@@ -2,7 +2,7 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { View } from "./output.ts";
 
-/** A format of exported rows, which writes a few rows at a time to limit memory. */
+/** A format of exported rows. The rows are written a few at a time, to limit memory. */
 export interface RowFormat {
   /** The media type that `Accept` names. */
   readonly type: string;
@@ -12,7 +12,7 @@ export interface RowFormat {
   writer(view: View, resource: Pick<Resource, "escapesFormulas">): RowWriter;
 }
 
-/** Writes the rows of one response in a row format. */
+/** Writes the rows of one export. */
 export interface RowWriter {
   readonly head: string;
   /** Writes rows that are already masked. */

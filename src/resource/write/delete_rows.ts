@@ -14,7 +14,7 @@ import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./
 import { expectedVersion, sameVersion } from "./row_version.ts";
 import { afterDelete } from "./run_hooks.ts";
 
-/** Deletes the requested row, or marks it deleted. Runs the after-hook. Throws 404, 403 or 412. */
+/** Deletes a row or marks it as deleted, and runs the after-hook. Throws 404, 403 or 412. */
 export async function deleteRow(
   target: RowTarget,
   write: WriteCall,
@@ -30,7 +30,7 @@ export async function deleteRow(
   for (const row of rows) await afterDelete(row, write, connection);
 }
 
-/** Deletes locked rows, or marks them deleted, and runs the after-hooks. Returns their number. */
+/** Deletes locked rows or marks them as deleted, and runs the after-hooks. Returns their number. */
 export async function deleteLockedRows(
   keys: readonly Key[],
   write: WriteCall,

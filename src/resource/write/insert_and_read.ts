@@ -42,7 +42,7 @@ export async function insertAndRead(
   return read;
 }
 
-/** Returns the next value of a key column's database default. */
+/** Returns the next value that the database's default for a key column generates. */
 async function nextKey(
   column: ColumnInfo,
   { reader }: Resource,

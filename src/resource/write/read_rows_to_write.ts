@@ -97,7 +97,7 @@ export function deletionLock(
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
 
-/** Selects the rows that a batch by filter reads before it writes them. */
+/** The filter of the rows that a PATCH or DELETE batch reads before it writes them. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }

@@ -10,7 +10,7 @@ import { isStoredAlready } from "./values/unchanged_input.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
 
-/** The maximum number of rows that are compared with the stored rows at the same time. */
+/** The maximum number of new rows for which one statement checks the scope. */
 export const maxComparedRows = 100;
 
 /**

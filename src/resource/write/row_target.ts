@@ -141,9 +141,9 @@ export async function fetchRow(
 }
 
 /**
- * Returns why a write found no row. Either the row has changed since `current` was read, or the row
- * is outside the scope, or a trigger or rule of the table has prevented the write. Throws a 412 if
- * `current` is null and the precondition does not hold.
+ * Returns the error of a write that found no row. Either the row has changed since `current` was
+ * read, or the row is outside the scope, or a trigger or rule of the table has prevented the write.
+ * Throws a 412 if `current` is null and the precondition does not hold.
  */
 export async function targetNotWritten(
   target: RowTarget,

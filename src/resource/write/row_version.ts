@@ -38,8 +38,8 @@ export function expectedVersion(
 }
 
 /**
- * Adds the row's next version to the values of an update, unless they contain one, and the time of
- * the update. The row `current` is locked, so two writers cannot increment the same version.
+ * Adds the time of the update to its values, and the row's next version unless they contain one.
+ * The row `current` must be locked, so that two writers cannot create the same version.
  */
 export function withNextVersion(
   set: Assignments,
@@ -71,7 +71,7 @@ export function withUpdateTime(
   return new Map([...moved, [field, moment]]);
 }
 
-/** Adds the timestamps that the table declares to the values, unless they contain them. */
+/** Adds the timestamps that the table declares, unless the values already contain them. */
 export function withTimestamps(
   set: Assignments,
   { timestamps }: Pick<Resource, "timestamps">,
@@ -88,7 +88,7 @@ export function withTimestamps(
   ]);
 }
 
-/** Returns the next version of a row, or null for a missing or invalid value. */
+/** Returns the version after `stored`, or null if `stored` is missing or invalid. */
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;

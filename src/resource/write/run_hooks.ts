@@ -14,7 +14,7 @@ import type { KeyedItem } from "./values/batch_items.ts";
 import { parseHookValues, toHookObject } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
-/** Returns the stored row for a before-hook, and reads it first if necessary. */
+/** Returns the stored row for a before-hook. The first call reads the row if necessary. */
 export type ReadCurrent = () => MaybePromise<Row>;
 
 /** Runs the before-hook of a row to create, and returns the resulting values. */
@@ -86,7 +86,7 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
   return { ...context, current: async () => await current() };
 }
 
-/** Runs the after-hook of a created, updated or restored row in its transaction, with a copy. */
+/** Runs the after-hook of a created, updated or restored row. The hook receives a copy of it. */
 export async function afterWrite(
   name: "onAfterCreate" | "onAfterUpdate",
   row: Row,
@@ -140,7 +140,7 @@ function runHook<T>(
   return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
 }
 
-/** Waits for a hook until its time limit. Throws a plain Error after the limit. */
+/** Waits for a hook, and throws a plain Error after the time limit. */
 async function withinTime<T>(
   work: () => MaybePromise<T>,
   timeoutMs: number,
@@ -158,7 +158,7 @@ async function withinTime<T>(
   }
 }
 
-/** Copies a row with its documents, so that a hook's changes do not affect the response. */
+/** Copies a row and its JSON documents, so that changes by a hook do not affect the response. */
 function copied(row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, copiedValue(value)]));
 }

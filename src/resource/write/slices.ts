@@ -39,7 +39,6 @@ export class TimedSlices implements Slices {
   readonly #yieldTurn: YieldTurn;
   #size = 1;
 
-  /** Creates slices of at most `maxSize` items. */
   constructor(maxSize: number, clock: Clock) {
     this.#maxSize = maxSize;
     this.#clock = clock;

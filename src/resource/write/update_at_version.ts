@@ -63,7 +63,7 @@ export async function updateAtVersion(
   return updated;
 }
 
-/** The condition on the stored version of a row, and the next version. */
+/** The stored version that an update requires, and the next version that it sets. */
 interface VersionStep {
   readonly from: Filter;
   readonly next: unknown;

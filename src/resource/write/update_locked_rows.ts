@@ -97,7 +97,7 @@ export async function updateItems(
       resource,
       connection,
     );
-    // The row is locked, so only a trigger can have prevented the change.
+    // The row is locked, so only a trigger or a rule can have prevented the change.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
     }
@@ -112,7 +112,7 @@ export async function updateItems(
   return changed;
 }
 
-/** An update of rows with the same new values. */
+/** A group of rows that one UPDATE sets to the same new values. */
 export interface SharedUpdate {
   readonly set: Assignments;
   readonly keys: readonly Key[];

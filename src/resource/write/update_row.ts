@@ -28,13 +28,14 @@ import { afterWrite } from "./run_hooks.ts";
 export interface PathUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
-  /** True if the row is always read first, so that only changed values are set. */
+  /** True if the stored row must be read first, so that the update sets only changed values. */
   readonly readsFirst: boolean;
 }
 
 /**
- * Updates the requested row and returns it. Throws a 404 if the user may not see the row, and a 412
- * if the row has changed. Throws a 403 if the row is outside the scope before or after the update.
+ * Updates the requested row and returns it. Throws a 404 if the user is not allowed to see the row,
+ * and a 412 if the row has changed. Throws a 403 if the row is outside the scope before or after
+ * the update.
  */
 export async function updateRow(
   { target, set, readsFirst }: PathUpdate,
@@ -80,7 +81,7 @@ export async function updateSameVersion(
   return row;
 }
 
-/** Runs the UPDATE of one row and returns the row. Without values, it only reads the row. */
+/** Runs the UPDATE of one row and returns the row. If there are no values, only reads the row. */
 export async function updateReturning(
   { where, within }: Pick<UpdatePlan, "where" | "within">,
   set: Assignments,

@@ -18,7 +18,7 @@ export interface MatchingWrite<Values> {
   readonly matching: MatchingRows;
   /** The new values of each row if there is no before-hook. Null for a delete. */
   readonly values: Values;
-  /** Runs the before-hook of a row and returns the row's values. Null without a hook. */
+  /** Runs the before-hook of a row and returns the new values. Null if there is no hook. */
   readonly hook: ((row: HookedRow) => Promise<Values>) | null;
   /** Writes to the locked rows and returns their number. */
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
@@ -55,7 +55,7 @@ export async function writeMatchingRows<Values>(
   }
 }
 
-/** A row that matched, and whose before-hook has run. */
+/** A matching row whose before-hook has run. */
 interface FoundRow<Values> {
   readonly key: Key;
   readonly values: Values;
@@ -94,7 +94,7 @@ class RowGone extends Problem {
   }
 }
 
-/** Returns a function that reads stored rows for before-hooks. Its first call reads all rows. */
+/** Returns a function that reads a row for its before-hook. The first call reads all rows. */
 function currentRows(
   keys: readonly Key[],
   { where }: MatchingRows,

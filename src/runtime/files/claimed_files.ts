@@ -50,7 +50,7 @@ interface Claim {
 
 /** Returns the claims of the process. Several loaded copies of this module share them. */
 function claimsOfProcess(): Map<string, Claim> {
-  // The cast is safe: only this module uses the key.
+  // The cast is safe: only this module writes to this key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
   return holder[claimsKey] ??= new Map();
 }

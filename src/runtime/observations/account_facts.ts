@@ -1,4 +1,4 @@
-/** An event of an account, as an observation reports it. */
+/** The events of an account that observations report. */
 export type AccountEvent =
   | "login"
   | "login-failed"

@@ -15,8 +15,8 @@ import type { DrizzleRelations } from "./drizzle_relation_types.ts";
 /**
  * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
  * resource. The relations come from `defineRelations` (1.0), or from all `relations()` (0.45) of a
- * list or of a module. Throws an Error for a relation that the service could not follow
- * identically.
+ * list or of a module. Throws an Error for a relation that would have other rows in the service
+ * than in Drizzle.
  *
  * @example
  * ```ts ignore
@@ -44,11 +44,11 @@ export function drizzleRelations<Name, Source extends object>(
       )
       : olderRelations(entry, entries)
   );
-  // The compiler does not know that Drizzle's types contain the names of these relations.
+  // The compiler does not know that `relations` has the names that Drizzle's types contain.
   return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
 }
 
-/** A declaration of a table's relations, in version 1.0 or 0.45 of Drizzle. */
+/** The relations of one table, as version 1.0 or 0.45 of Drizzle declares them. */
 type Related = NewerRelations | OlderRelations;
 
 interface NewerRelations {
@@ -90,7 +90,7 @@ interface OlderConfig {
   readonly relationName?: string;
 }
 
-/** A relation as the helpers return it. Drizzle adds the name of the relation. */
+/** A relation as `one()` or `many()` returns it. Drizzle later adds the relation's name. */
 interface OlderRelation {
   readonly isMany: boolean;
   readonly target: TableLike<unknown, unknown>;

@@ -66,7 +66,7 @@ export function foreignKeysOf(
   return filled;
 }
 
-/** Returns the foreign key values of an existing row, except for columns that cannot change. */
+/** Returns the foreign key values that an update can set in an existing row. */
 export function changeableKeys(
   { foreignKeySources }: Pick<NestedRow, "foreignKeySources">,
   foreignKeys: Assignments,

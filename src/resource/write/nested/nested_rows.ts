@@ -15,7 +15,7 @@ export interface NestedRow {
   readonly embedded: readonly EmbeddedRows[];
 }
 
-/** A column of a nested row whose value equals `source` in another row of the body. */
+/** A foreign key column whose value equals the column `source` of another row in the body. */
 export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
@@ -67,10 +67,10 @@ export interface RelationChange {
   readonly requiresNone: BodyPath | null;
 }
 
-/** All rows in the body of a create or an update as steps, including nested rows. */
+/** The rows in the body of a create or an update, on all levels, and the steps that write them. */
 export interface NestedRows {
   readonly resource: Resource;
-  /** The access to the rows of the top level. */
+  /** The kind of access to the rows of the top level. */
   readonly access: "create" | "update";
   /** The top-level rows: the row of a create or an update, or the items of a batch. */
   readonly rows: readonly NestedRow[];

@@ -24,10 +24,10 @@ import {
 } from "./relate/prepare_change.ts";
 import { protectedItems } from "./protected_items.ts";
 
-/** Values of nested rows that are known before the transaction, after their before-hooks. */
+/** The values of nested rows after their before-hooks, which run before the transaction. */
 export interface PreparedValues {
   readonly values: ReadonlyMap<NestedRow, Assignments>;
-  /** The values of rows that a step relates, if the rows were looked up before the transaction. */
+  /** The values of a step's rows, if they had to be looked up before the transaction. */
   readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
 }
 
@@ -82,7 +82,7 @@ async function chargeOthers(
   );
 }
 
-/** Reads the row first, because no hook must run for an update that fails. Does not lock it. */
+/** Reads the row, because no hook must run for an update that fails. It is locked again later. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,

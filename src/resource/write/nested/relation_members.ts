@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { clearedColumns, mayChange } from "./foreign_keys.ts";
 
-/** A member of the object under a relation's name in a body. */
+/** A member of the object that a body contains under the name of a relation. */
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
 /**

@@ -54,7 +54,7 @@ async function writeStep(
   const rowsToInsert = () =>
     step.rows.map((row): Assignments => {
       const values = prepared.values.get(row) ?? new Map();
-      // The rows that this row refers to have already been written.
+      // An earlier step has written the rows to which this row refers.
       return new Map([...values, ...foreignKeysOf(row, (from) => storedRow(from, written))]);
     });
   switch (step.kind) {

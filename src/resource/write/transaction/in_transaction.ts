@@ -61,7 +61,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
 
-  /** Adds the rows that a part of the transaction has written. */
+  /** Adds the rows that a part of the transaction has written, to index them with the others. */
   takeOver(written: WrittenRows): void {
     for (const [indexer, one] of written) this.#note(indexer, one);
   }
@@ -99,7 +99,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // Rows of a nested part are committed only with the whole transaction.
+    // The rows of a part are committed and indexed only with the whole transaction.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
@@ -175,14 +175,13 @@ function modeAfter(error: unknown): InsertMode | null {
   if (error instanceof UnorderedKeysError) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;
   if (error.kind === "no-returning") return "read-back";
-  // The engine does not report which row of the statement it rejected.
+  // If an INSERT of several rows is rejected, the engine does not report which row is the cause.
   return error instanceof FailedWrite && error.rows.length > 1 ? "one-by-one" : null;
 }
 
 /**
- * Returns true if the write of one row needs no transaction, because the write is a single
- * statement. No other statement reads the row first, and neither another statement nor an
- * after-hook examines the result.
+ * Returns true if a write of one row needs no transaction, because it is a single statement: no
+ * statement reads the row first, and no statement or after-hook uses the result.
  */
 export function isAutocommit(
   write: WriteCall,

@@ -12,8 +12,8 @@ export interface Joinable<Notes> extends Connection {
 }
 
 /**
- * The calls by server-side code that join an open transaction. The calls run one after the other.
- * Each call has its own savepoint, so a failed call leaves no changes.
+ * Calls by server-side code within an open transaction. The calls run one after the other. Each has
+ * its own savepoint, so that a failed call leaves no changes.
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
@@ -144,7 +144,7 @@ export class PartDriver implements Driver {
     this.#savepoint = savepoint;
   }
 
-  /** Runs a statement, and rolls back to the savepoint if it fails, as Postgres requires. */
+  /** Runs a statement. If it fails, rolls back to the savepoint, as Postgres requires. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return catching(() => this.#connection.query(statement), (error) => this.#undo(error));
   }

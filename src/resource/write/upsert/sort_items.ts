@@ -21,7 +21,7 @@ export interface UpsertItem extends KeyedItem {
   readonly name: Key;
 }
 
-/** The items with existing rows and the items to create, each in the order of the batch. */
+/** The items whose rows exist and the items to create, each in the order of the batch. */
 export interface SortedItems {
   readonly existing: readonly (UpsertItem & ItemUpdate)[];
   readonly fresh: readonly UpsertItem[];
@@ -29,7 +29,7 @@ export interface SortedItems {
 
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
-  /** The unique key whose values identify the rows of the items. */
+  /** The unique key that identifies the rows of the items. */
   readonly by: KeyColumns;
   readonly update: Grant;
   /** True if a row's version is incremented, as by a PATCH, which can require an ETag. */

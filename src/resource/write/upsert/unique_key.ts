@@ -36,12 +36,12 @@ export function mayUpsert(resource: Resource): boolean {
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;
 }
 
-/** The query parameter that names a unique key. Only upserts have it. */
+/** The query parameter that selects a unique key. Only upserts have it. */
 export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
- * Parses the query parameter `on` to the unique key whose columns it names in any order. Without
- * it, the primary key is used. Throws a 400 that lists the unique keys.
+ * Returns the unique key whose columns the query parameter `on` names, in any order. Without `on`,
+ * returns the primary key. Throws a 400 that lists the unique keys.
  */
 export function parseUniqueKey(text: string | undefined, resource: Resource): KeyColumns {
   const { table } = resource;

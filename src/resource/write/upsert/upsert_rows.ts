@@ -20,14 +20,14 @@ import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
-/** The plan of an upsert: existing rows are changed, and missing rows are created. */
+/** The plan of an upsert: rows that exist are changed, and the others are created. */
 export interface UpsertPlan {
   readonly items: readonly KeyedItem[];
   /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
   readonly create: Grant;
   readonly update: Grant;
-  /** True if the version of each changed row is incremented. */
+  /** True if the version of each changed row must be incremented. */
   readonly isCounted: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Runs the hooks of a plan's rows, changes the existing rows and creates the missing rows. Makes up
- * to three attempts if other requests create or delete rows of the plan.
+ * Runs the hooks of a plan's rows, changes the rows that exist and creates the others. Makes up to
+ * three attempts if other requests create or delete these rows.
  */
 export async function upsertRows(
   plan: UpsertPlan,

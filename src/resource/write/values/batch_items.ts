@@ -25,7 +25,7 @@ export interface KeyedItem {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   /** The item's `_ifMatch`. Null if the resource has no ETags. */
   readonly precondition: Precondition;
-  /** The item's `_optimisticId`, which the client chose for the write. */
+  /** The item's `_optimisticId`, by which the client recognizes the event of the write. */
   readonly optimisticId: string | null;
 }
 
@@ -42,7 +42,6 @@ export function parseItems(body: unknown, limit: number): readonly object[] {
   });
 }
 
-/** Returns the 400 for a batch that contains or matches more rows than allowed. */
 export function batchTooLarge(limit: number, what: string): Problem {
   return new Problem(
     "batch-limit-exceeded",
@@ -59,8 +58,8 @@ export interface KeyedItemsOptions {
 }
 
 /**
- * Parses the items of a batch with keys. The members `_ifMatch` and `_optimisticId` are not fields
- * of the row. Throws a 422 if two items identify the same row.
+ * Parses the items of a batch in which each contains its row's key. The members `_ifMatch` and
+ * `_optimisticId` are not fields of the row. Throws a 422 if two items identify the same row.
  */
 export function parseKeyedItems(
   body: unknown,
@@ -83,10 +82,10 @@ export function parseKeyedItems(
   });
 }
 
-/** The members of an item that are not fields of its row. */
+/** The members of an item that the caller parses, because they are not fields of its row. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
-/** Parses the required filter of a batch. A missing filter must not mean every row. */
+/** Parses the required filter of a batch. A batch without a filter must not change every row. */
 export function parseBatchFilter(
   { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
   resource: Resource,
@@ -104,7 +103,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
   return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
-/** Parses the values that a batch by filter sets in all rows. The key is not allowed. */
+/** Parses the values that a PATCH batch sets in all rows. The key is not allowed. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return atPath(patchPath, () => {
@@ -126,7 +125,7 @@ export function mapItems<T, Result>(
   return items.map((item, index) => atPath(itemPath(index), () => work(item, index)));
 }
 
-/** Maps the items of a batch asynchronously, one item after the other. */
+/** Maps the items of a batch, one after the other. A Problem of `work` names its item. */
 export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,

@@ -12,7 +12,7 @@ export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Runs asynchronous `work` at a path in the body, and adds the path to a Problem of `work`. */
+/** Runs async `work` at a path in the body, and adds the path to a Problem that it rejects with. */
 export async function atPathAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,

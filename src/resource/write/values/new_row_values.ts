@@ -22,7 +22,7 @@ export function newRowValues(
   return completeNewRow(new Map(given), grant, resource);
 }
 
-/** Completes the values in place, as {@link newRowValues} does. */
+/** Completes `values` in place, as {@link newRowValues} does. */
 export function completeNewRow(
   values: Map<ColumnInfo, unknown>,
   grant: Grant,
@@ -48,7 +48,7 @@ function addMoments(
   for (const column of onCreate) if (!values.has(column)) values.set(column, now);
 }
 
-/** Generates a value, or returns undefined to keep the client's value or the database's default. */
+/** Generates a value. Returns undefined if the client's value or the database's default is used. */
 function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   if (column.default?.kind === "function") return column.default.make();
   if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);

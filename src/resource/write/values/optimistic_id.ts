@@ -2,7 +2,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { invalidField, ownMember } from "./parse_fields.ts";
 
-/** Parses the optimistic id in the header of a write. Throws a 400 if it is invalid. */
+/** Parses the id in the header of a write that its live events will contain. Throws a 400. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
   throw new Problem(
@@ -11,7 +11,7 @@ export function parseOptimisticId(id: string): string {
   );
 }
 
-/** Parses the optimistic id of a batch item, or returns null without one. Throws a 422. */
+/** Parses the `_optimisticId` of a batch item. Returns null without one. Throws a 422. */
 export function parseItemOptimisticId(item: object): string | null {
   const id = ownMember(item, "_optimisticId") ?? null;
   if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;

@@ -17,12 +17,12 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** A body with invalid fields: a 422 that names each field. */
+/** The 422 for a body with invalid fields, which names each of them. */
 export class InvalidFields extends Problem {
   /** The errors, at least one. */
   readonly errors: readonly FieldError[];
 
-  /** Creates the problem, whose `details` also contain the first errors. */
+  /** Creates the problem. Its `details` contain `details` and the first errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
     // An error that concerns the whole body has an empty path.
@@ -80,8 +80,8 @@ function newRow({ nestedWrites }: Resource): BodyUse {
 }
 
 /**
- * Parses the fields of a body that changes a row as {@link parseColumns} does. Immutable fields are
- * ignored, or rejected with `strictInput`.
+ * Parses the fields of a body that changes a row, as {@link parseColumns} does. Immutable fields
+ * are ignored, or rejected with `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, changes(resource));
@@ -202,7 +202,7 @@ export function parseHookValues(
   return values;
 }
 
-/** Parses the key fields of a body. Throws a 422 for a missing value, an invalid value or null. */
+/** Parses the key fields of a body. Throws a 422 if a value is missing, invalid or null. */
 export function parseKeyFields(
   body: object,
   resource: Resource,
@@ -247,7 +247,7 @@ function cannotChange({ name }: ColumnInfo): FieldError {
   return fault(name, "cannot be changed");
 }
 
-/** Throws a 400 for a body that is not a JSON object with fields. */
+/** Throws a 400 unless a body is a JSON object with fields. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
@@ -320,7 +320,7 @@ function fault(path: string, message: string): FieldError {
   return { path: path.slice(0, 100), message };
 }
 
-/** Throws a 422 that names every error, if there are any. */
+/** Throws a 422 that lists the errors, if there are any. */
 export function throwFieldErrors(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new InvalidFields(errors);
 }

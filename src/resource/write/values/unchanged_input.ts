@@ -29,7 +29,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** Returns false for a JSON number beyond 2^53, because its sender has rounded it. */
+/** Returns false for a JSON number beyond 2^53, because the sender has rounded it. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;
@@ -58,7 +58,7 @@ export function changedValues(
   return new Map(plain === undefined ? [] : [[plain, keepStoredValue]]);
 }
 
-/** Returns the foreign key columns, which an update sets only if their values change. */
+/** Returns the columns of foreign keys, which an update sets only if their values change. */
 export function foreignKeyColumnsOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
   const unknown = columns.filter(({ unknownTarget }) => unknownTarget);
   return new Set([

@@ -37,8 +37,8 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
 
 /**
  * Parses the changes of a row and of its relations. `complete` returns the values of the row to
- * write. Foreign keys that related rows determine have a placeholder. Throws as {@link
- * parseNestedRows} does.
+ * write. Foreign key columns have a placeholder if a related row determines their value. Throws as
+ * {@link parseNestedRows} does.
  */
 export function parseNestedChanges(
   body: unknown,

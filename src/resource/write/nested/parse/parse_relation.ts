@@ -30,7 +30,6 @@ export interface RowToRelate extends BodyPart {
 export interface RelationContext {
   readonly relation: Relation;
   readonly target: Resource;
-  /** The path of the enclosing row in the body. */
   readonly bodyPath: BodyPath;
   readonly isNew: boolean;
 }

@@ -181,7 +181,7 @@ function isWriting({ connect, disconnect, removesOthers }: RelationChange): bool
   return connect.length > 0 || disconnect.length > 0 || removesOthers !== null;
 }
 
-/** Returns the rows that a request names by key. Throws a 422 if it names a row twice. */
+/** Returns the existing rows that a request names by key. Throws a 422 if it names a row twice. */
 function existingRows(
   { wanted, disconnect }: RelationRequest,
   target: Resource,
@@ -220,7 +220,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if a foreign key of the enclosing row is also set elsewhere, or cannot change. */
+/** Throws a 422 if the body also sets the enclosing row's foreign key, or if it cannot change. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],
@@ -261,7 +261,7 @@ function requireWritableChildren(
   throw atBodyPath(invalidField(neverNullMessage), removed.bodyPath);
 }
 
-/** Throws a 422 if several rows of a batch are to be related to the same child. */
+/** Throws a 422 if a batch relates one child to several parents. */
 function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
   const seen = new Map<string, BodyPath>();
   for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {

@@ -95,7 +95,7 @@ async function updateChildren(
   const stored = updates.map(({ row: { key, bodyPath } }) => {
     const row = changed.get(keyId(key, table));
     if (row !== undefined) return row;
-    // The row is locked, so only a trigger can have prevented the change.
+    // The row is locked, so only a trigger or a rule can have prevented the change.
     const message = "Cannot update: the database did not keep the change";
     throw atBodyPath(new Problem("validation-error", message), bodyPath);
   });

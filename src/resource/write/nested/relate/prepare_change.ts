@@ -16,8 +16,8 @@ import { resolveLinks } from "./resolve_links.ts";
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /**
- * Returns true if the rows of a change must be known before the transaction. The rows are needed
- * for before-hooks, or to charge for the rows if the body does not state their number.
+ * Returns true if the rows of a change must be looked up before the transaction: to run their
+ * before-hooks, or to charge for them if the body does not show their number.
  */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
   if (written === null) return false;
@@ -102,7 +102,7 @@ export async function prepareCreation(
   return complete;
 }
 
-/** Locks and returns the rows that a step writes. Throws a 422 or 403 that names the body's row. */
+/** Locks and returns the rows that a step writes. Throws a 422 or 403 that names a body path. */
 export async function resolveStep(
   step: RelateStep,
   resolving: ResolvingContext,
