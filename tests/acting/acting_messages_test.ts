@@ -211,3 +211,30 @@ testOnPostgres("a connection that can prepare no more statements is replaced", a
   await read(as(driver, of.ada), `SELECT ${isMessage}`);
   assertEquals(await read(as(driver, of.ada), `SELECT ${isMessage}`), ["t"]);
 });
+
+testOnPostgres(
+  "a message that waits for a lock is canceled, and its read runs alone",
+  async (url) => {
+    await using of = await roles(url);
+    const driver = await of.open();
+    const [locking, watching] = [await openPostgres(url), await openPostgres(url)];
+    const text = `SELECT id, ${isMessage} FROM notes LIMIT $1`;
+    const row = () => read(as(driver, of.ada), text, "9");
+    await row();
+    assertEquals(await row(), ["1", "t"]);
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+    AND query LIKE $1 AND usename = $2`;
+    const waits = async (query: string) => {
+      while ((await read(watching, waiting, query, of.login))?.[0] !== "1");
+    };
+    const result = await locking.transaction(async (tx) => {
+      await tx.query({ text: "LOCK TABLE notes", values: [] });
+      const pending = row();
+      await waits("SELECT id, %");
+      return { pending };
+    });
+    assertEquals(await result.pending, ["1", "f"]);
+    assertEquals(await read(driver, "SELECT current_user"), [of.login]);
+    await Promise.all([locking.close(), watching.close()]);
+  },
+);
