@@ -1,5 +1,4 @@
 import { exceededJsonLimit, parseShallowJson } from "../../schema/exact_json.ts";
-import { isPlainJson } from "../../schema/plain_json.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
@@ -19,14 +18,13 @@ export async function* ndjsonRecords(
   { maxRecordBytes, maxFields, safeNumbers = false }: RecordOptions,
 ): ImportRecords {
   const limits = bodyJsonLimits(maxFields);
-  const isPlain = (bytes: Uint8Array) => isPlainJson(bytes, limits);
-  for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes, isPlain })) {
+  for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes })) {
     let records: ImportRecord[] = [];
     let { line } = block;
     for (const text of block.text.split("\n")) {
       if (text.length > maxRecordBytes) throw recordTooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
-        const record = block.isPlain ? plainRecord(text, line) : checkedRecord(text, line, limits);
+        const record = recordOf(text, line, limits);
         records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
@@ -47,20 +45,7 @@ function withMarksRead({ line, size, body, fault }: ImportRecord): ImportRecord 
   return new ImportRecord(line, size, fromSafeBody(body), fault);
 }
 
-function plainRecord(text: string, line: number): ImportRecord {
-  try {
-    return new ImportRecord(line, text.length, JSON.parse(text));
-  } catch (error) {
-    if (error instanceof SyntaxError) return noJson(text, line);
-    throw error;
-  }
-}
-
-function noJson({ length }: string, line: number): ImportRecord {
-  return new ImportRecord(line, length, null, { path: "", message: "is not JSON" });
-}
-
-function checkedRecord(
+function recordOf(
   text: string,
   line: number,
   limits: ReturnType<typeof bodyJsonLimits>,
@@ -72,5 +57,7 @@ function checkedRecord(
     return new ImportRecord(line, size, null, { path: "", message });
   }
   const body = parseShallowJson(text);
-  return body === undefined ? noJson(text, line) : new ImportRecord(line, size, body);
+  return body === undefined
+    ? new ImportRecord(line, size, null, { path: "", message: "is not JSON" })
+    : new ImportRecord(line, size, body);
 }

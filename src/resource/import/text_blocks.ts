@@ -5,16 +5,12 @@ export interface TextBlock {
   readonly text: string;
   /** The number of the block's first line, counted from 1. */
   readonly line: number;
-  /** The result of `isPlain` for the block's bytes, or false without that function. */
-  readonly isPlain: boolean;
 }
 
 export interface BlockOptions {
   /** True if a line feed in a quoted field does not end a record, as in CSV. */
   readonly quotes: boolean;
   readonly maxRecordBytes: number;
-  /** Examines the bytes of a block, which is faster than examining the block as a string. */
-  readonly isPlain?: (bytes: Uint8Array) => boolean;
 }
 
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
@@ -54,7 +50,6 @@ export async function* textBlocks(
 class BlockCutter {
   readonly #quotes: boolean;
   readonly #maxRecordBytes: number;
-  readonly #isPlain: (bytes: Uint8Array) => boolean;
   /** The received bytes that belong to no block yet. */
   #held: Uint8Array = new Uint8Array(2 * blockBytes);
   #length = 0;
@@ -69,8 +64,7 @@ class BlockCutter {
   #line = 1;
   #isFirst = true;
 
-  constructor({ quotes, maxRecordBytes, isPlain = () => false }: BlockOptions) {
-    this.#isPlain = isPlain;
+  constructor({ quotes, maxRecordBytes }: BlockOptions) {
     this.#quotes = quotes;
     this.#maxRecordBytes = maxRecordBytes;
   }
@@ -135,7 +129,6 @@ class BlockCutter {
     const bytes = this.#held.subarray(0, end);
     const line = this.#line;
     const text = decoded(this.#isFirst ? withoutMark(bytes) : bytes, line);
-    const isPlain = this.#isPlain(bytes);
     this.#line += this.#quotes ? this.#wholeLines : feedsIn(bytes);
     this.#lines -= this.#wholeLines;
     this.#wholeLines = 0;
@@ -144,7 +137,7 @@ class BlockCutter {
     this.#seen = Math.max(0, this.#seen - end);
     this.#recordEnd = 0;
     this.#isFirst = false;
-    return { text, line, isPlain };
+    return { text, line };
   }
 }
 
