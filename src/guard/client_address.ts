@@ -44,33 +44,15 @@ function withoutPort(entry: string): string {
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Parses an IPv6 address in any spelling (RFC 4291 2.2) to eight numbers, without its zone. */
+/** Parses an IPv6 address in any spelling to eight numbers, without its zone. */
 function ipv6Groups(text: string): readonly number[] | null {
   const [address = ""] = text.split("%", 1);
-  const halves = address.split("::");
-  if (halves.length > 2) return null;
-  const [head, tail] = halves.map(partGroups);
-  if (head === undefined || head === null || tail === null) return null;
-  if (tail === undefined) return head.length === 8 ? head : null;
-  const missing = 8 - head.length - tail.length;
-  return missing < 1 ? null : [...head, ...Array<number>(missing).fill(0), ...tail];
-}
-
-function partGroups(text: string): number[] | null {
-  if (text === "") return [];
-  const groups: number[] = [];
-  const parts = text.split(":");
-  for (const [index, part] of parts.entries()) {
-    if (index === parts.length - 1 && ipv4.test(part)) {
-      const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
-      groups.push(a * 256 + b, c * 256 + d);
-    } else if (/^[\da-f]{1,4}$/i.test(part)) {
-      groups.push(parseInt(part, 16));
-    } else {
-      return null;
-    }
-  }
-  return groups;
+  // The platform writes the address in its shortest form, in which only `::` omits groups.
+  const url = /^[\da-f:.]+$/i.test(address) ? URL.parse(`http://[${address}]`) : null;
+  if (url === null) return null;
+  const [head = [], tail = []] = url.hostname.slice(1, -1).split("::")
+    .map((part) => part === "" ? [] : part.split(":").map((group) => parseInt(group, 16)));
+  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }
 
 /** Returns the IPv4 address in `::ffff:192.0.2.1`, the form that dual-stack sockets report. */

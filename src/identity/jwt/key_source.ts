@@ -1,12 +1,8 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
 import { KeySet } from "./key_set.ts";
-import {
-  importPublicKey,
-  type Verification,
-  type VerificationKey,
-  verifyJwt,
-} from "./verify_jwt.ts";
+import { type Verification, type VerificationKey, verifyJwt } from "./verify_jwt.ts";
 
 /** Verifies a token with the configured keys. Rejects with a 503 while no keys could be fetched. */
 export type VerifyToken = (token: string) => Promise<Verification>;
@@ -33,12 +29,8 @@ export async function createTokenVerifier(
     const keys = [secret].flat().map((one) => new TextEncoder().encode(one));
     return byAny(keys.map((one) => (token: string) => accepts(token, one)));
   }
-  const algorithms = options.algorithms ?? algorithmsOf(key ?? "");
-  // The key must be imported separately for each algorithm.
-  const imported = await importAll(key ?? "", algorithms);
-  return byAny(
-    imported.map(([algorithm, one]) => (token: string) => verify([algorithm])(token, one)),
-  );
+  const { publicKey, algorithms } = readPublicKey(key ?? "", options.algorithms);
+  return (token) => verify(algorithms)(token, publicKey);
 }
 
 const asymmetric: readonly JwtAlgorithm[] = [
@@ -77,35 +69,46 @@ function byKeySet(
   };
 }
 
-/** Returns the usual algorithms for a key that does not name its algorithm. */
-function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
-  if (typeof key === "string") return ["RS256", "ES256", "ES384", "ES512", "EdDSA"];
-  const { kty, crv, alg } = key;
-  const named = asymmetric.find((one) => one === alg);
-  if (named !== undefined) return [named];
-  if (kty === "RSA") return ["RS256"];
-  if (kty === "OKP") return ["EdDSA"];
-  const byCurve = { "P-256": "ES256", "P-384": "ES384", "P-521": "ES512" } as const;
-  return crv === "P-256" || crv === "P-384" || crv === "P-521" ? [byCurve[crv]] : [];
+interface ReadPublicKey {
+  readonly publicKey: KeyObject;
+  /** The accepted algorithms that the key can verify, or the usual algorithm of the key. */
+  readonly algorithms: readonly JwtAlgorithm[];
 }
 
-/** Imports a key for each algorithm for which it is suitable. */
-async function importAll(
+/** Reads a configured key. Throws a plain Error if the key can verify no accepted algorithm. */
+function readPublicKey(
   key: string | PublicKey,
-  algorithms: readonly JwtAlgorithm[],
-): Promise<readonly (readonly [JwtAlgorithm, VerificationKey])[]> {
-  const imported: (readonly [JwtAlgorithm, VerificationKey])[] = [];
-  const errors: unknown[] = [];
-  for (const algorithm of algorithms) {
-    try {
-      imported.push([algorithm, await importPublicKey(key, algorithm)]);
-    } catch (error) {
-      // The key may be unsuitable for this algorithm, and suitable for another.
-      errors.push(error);
+  accepted: readonly JwtAlgorithm[] | undefined,
+): ReadPublicKey {
+  let cause: unknown;
+  try {
+    const publicKey = createPublicKey(
+      typeof key === "string" ? key.trim() : { key: { ...key }, format: "jwk" },
+    );
+    const possible = algorithmsOf(publicKey);
+    const named = typeof key === "string" ? undefined : asymmetric.find((one) => one === key.alg);
+    const wanted = accepted ?? [named ?? possible[0]];
+    const algorithms = possible.filter((one) => wanted.includes(one));
+    if (algorithms.length > 0) return { publicKey, algorithms };
+  } catch (error) {
+    cause = error;
+  }
+  throw new Error("Cannot start: jwtAuth.key is no public key of an algorithm that is accepted", {
+    cause,
+  });
+}
+
+/** Returns the algorithms that a public key can verify. The first algorithm is the usual one. */
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
+  switch (asymmetricKeyType) {
+    case "rsa":
+      return asymmetric.filter((one) => /^[RP]S/.test(one));
+    case "ed25519":
+      return ["EdDSA", "Ed25519"] as const;
+    default: {
+      const byCurve = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" } as const;
+      const curve = asymmetricKeyDetails?.namedCurve;
+      return Object.entries(byCurve).flatMap(([name, one]) => name === curve ? [one] : []);
     }
   }
-  if (imported.length > 0) return imported;
-  throw new Error("Cannot start: jwtAuth.key is no public key of an algorithm that is accepted", {
-    cause: errors[0],
-  });
 }

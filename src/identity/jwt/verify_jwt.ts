@@ -1,18 +1,9 @@
-import {
-  createLocalJWKSet,
-  type CryptoKey,
-  errors,
-  importJWK,
-  importSPKI,
-  importX509,
-  type JSONWebKeySet,
-  type JWTPayload,
-  jwtVerify,
-} from "jose";
-import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
+import type { KeyObject } from "node:crypto";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
+import type { JwtAlgorithm, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
 
 /** A key that verifies tokens, or a set of such keys. */
-export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createLocalJWKSet>;
+export type VerificationKey = Uint8Array | KeyObject | ReturnType<typeof createLocalJWKSet>;
 
 export type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload }
@@ -59,19 +50,6 @@ export async function verifyJwt(
     if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
     return { kind: "refused", reason: reasonOf(error) };
   }
-}
-
-/** Imports a public key for each of its algorithms. Throws for an invalid key. */
-export async function importPublicKey(
-  key: string | PublicKey,
-  algorithm: JwtAlgorithm,
-): Promise<CryptoKey> {
-  if (typeof key === "string") {
-    return await (key.includes("CERTIFICATE") ? importX509 : importSPKI)(key.trim(), algorithm);
-  }
-  const imported = await importJWK({ ...key }, algorithm);
-  if (imported instanceof Uint8Array) throw new TypeError("It is a secret, and no public key");
-  return imported;
 }
 
 /** Creates the key set from a JWKS document. Throws for an invalid document. */

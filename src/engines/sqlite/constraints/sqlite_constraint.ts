@@ -18,7 +18,7 @@ export async function sqliteConstraintColumns(
   const columns = table.columns.map(({ dbName }) => dbName);
   if (kind === "check") {
     const created = await createStatement("table", table.name, table, connection);
-    return columnsOfCheck(created, failed, columns);
+    return created === "" ? [] : columnsOfCheck(created, failed, columns);
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
