@@ -1,45 +1,69 @@
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** The columns of a handwritten select list by name, so that code is independent of their order. */
-export interface NamedColumns<Name extends string> {
-  /** The SQL of the columns after SELECT. */
-  readonly selectList: string;
-  /** Returns the cells of a row by name. The cells are in the order of the select list. */
-  decode(cells: readonly SqlValue[]): NamedCells<Name>;
+/** A column of a handwritten select list: its SQL, and the conversion of its cells. */
+export interface NamedColumn<Value> {
+  readonly sql: string;
+  readonly read: (cell: SqlValue) => Value;
 }
 
-/** The cells of a row by the names of their columns in a handwritten select list. */
-export type NamedCells<Name extends string> = Readonly<Record<Name, SqlValue>>;
+/** The columns of a handwritten select list by name. A column of only SQL converts no cells. */
+export type NamedColumns = Readonly<Record<string, string | NamedColumn<unknown>>>;
 
-/** Creates a select list of named columns. `columns` contains the SQL of each column by name. */
-export function namedColumns<Name extends string>(
-  columns: Readonly<Record<Name, string>>,
-): NamedColumns<Name> {
-  // The keys of a Record are its names, but `Object.keys` has a wider type.
-  const names = Object.keys(columns) as Name[];
+/** The values of a row by the names of their columns in a handwritten select list. */
+export type NamedRow<Columns extends NamedColumns> = {
+  readonly [Name in keyof Columns]: Columns[Name] extends NamedColumn<infer Value> ? Value
+    : SqlValue;
+};
+
+/** Creates a select list of named columns, so that no code depends on the order of the columns. */
+export function namedColumns<Columns extends NamedColumns>(columns: Columns) {
+  const all = Object.entries(columns).map(([name, column]) =>
+    typeof column === "string"
+      ? { name, sql: column, read: (cell: SqlValue): unknown => cell }
+      : { name, ...column }
+  );
   return {
-    selectList: names.map((name) => `${columns[name]} AS "${name}"`).join(", "),
-    decode(cells) {
-      // The loop sets the cell of every name.
-      const row = {} as Record<Name, SqlValue>;
-      names.forEach((name, index) => row[name] = cells[index] ?? null);
-      return row;
+    /** The SQL of the columns after SELECT. */
+    selectList: all.map(({ name, sql }) => `${sql} AS "${name}"`).join(", "),
+    /** Returns the values of a row by name. The cells are in the order of the select list. */
+    decode(cells: readonly SqlValue[]): NamedRow<Columns> {
+      const row: Record<string, unknown> = {};
+      all.forEach(({ name, read }, index) => row[name] = read(cells[index] ?? null));
+      // The cast is safe: every column sets the value of its name.
+      return row as NamedRow<Columns>;
     },
   };
 }
 
-/** Runs a SELECT of named columns. `rest` is the SQL after the select list, from FROM on. */
-export async function selectNamed<Name extends string>(
+/** Runs a SELECT of named columns. `rest` is the part of the statement from FROM on, if any. */
+export async function selectNamed<Columns extends NamedColumns>(
   connection: Connection,
-  columns: Readonly<Record<Name, string>>,
+  columns: Columns,
   rest = "",
   ...values: readonly SqlValue[]
-): Promise<readonly NamedCells<Name>[]> {
+): Promise<readonly NamedRow<Columns>[]> {
   const { selectList, decode } = namedColumns(columns);
   const { rows } = await connection.query({ text: `SELECT ${selectList} ${rest}`, values });
   return rows.map(decode);
 }
+
+/** The conversions of cells: each function returns a column for a select list. */
+export const cell = {
+  text: (sql: string): NamedColumn<string> => ({ sql, read: String }),
+  textOrNull: (sql: string): NamedColumn<string | null> => ({ sql, read: textOrNull }),
+  number: (sql: string): NamedColumn<number> => ({ sql, read: Number }),
+  /** A boolean, which Postgres sends as `t` and SQLite as 1. */
+  flag: (sql: string): NamedColumn<boolean> => ({
+    sql,
+    read: (given) => given === "t" || given === 1,
+  }),
+  /** A JSON array, or an empty list for NULL. */
+  list: <Item = string>(sql: string): NamedColumn<readonly Item[]> => ({
+    sql,
+    read: (given) => given === null ? [] : JSON.parse(String(given)),
+  }),
+};
 
 /** Returns the cell of a named column if it is a string, or null for any other value. */
 export function textOrNull(cell: SqlValue): string | null {

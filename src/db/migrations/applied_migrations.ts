@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
-import { selectNamed } from "../named_columns.ts";
+import { cell, selectNamed } from "../named_columns.ts";
 
 export interface MigrationToRecord {
   readonly name: string;
@@ -47,12 +47,11 @@ export async function appliedMigrations(
   const { relations } = engineOf({ dialect }).installed;
   const table = `FROM ${relations} WHERE name = '${migrationsTable}'`;
   if ((await selectNamed(connection, { found: "1" }, table)).length === 0) return [];
-  const rows = await selectNamed(
+  return await selectNamed(
     connection,
-    { name: "name", checksum: "checksum" },
+    { name: cell.text("name"), checksum: cell.text("checksum") },
     `FROM "${migrationsTable}" ORDER BY number`,
   );
-  return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
 }
 
 /** Returns a checksum, by which the service detects that an applied file was changed later. */

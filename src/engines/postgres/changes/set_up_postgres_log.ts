@@ -12,7 +12,7 @@ import {
 } from "../sql/change_log_schema.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
 export interface PostgresLogTable {
@@ -78,36 +78,39 @@ async function createLog(
   const [found] = await selectNamed(
     connection,
     {
-      schema: `coalesce((SELECT n.nspname FROM pg_class c
+      schema: cell.text(`coalesce((SELECT n.nspname FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
-      hasTables: "to_regclass('_service_changes') IS NOT NULL",
+      WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`),
+      hasTables: cell.flag("to_regclass('_service_changes') IS NOT NULL"),
       // Statements do not name the schema of the log's tables, so the search path must contain it.
-      isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
+      isFound: cell.flag("$1 IS NULL OR $1 = ANY (current_schemas(false))"),
     },
     "",
     wanted,
   );
-  if (found?.isFound !== "t") {
+  if (found === undefined || !found.isFound) {
     throw new Error(
       `Cannot record changes in the schema "${wanted}": it does not exist, the role may not use it, ` +
         "or it is not in the search_path",
     );
   }
-  const schema = String(found?.schema);
-  const isNew = found?.hasTables !== "t";
+  const { schema } = found;
+  const isNew = !found.hasTables;
   const { tables, epochTable, functions, functionName } = postgresLogStatements(schema);
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(functionName)}`;
   const [parts] = await selectNamed(
     connection,
-    { hasFunction: "to_regprocedure($1) IS NOT NULL", hasEpoch: "to_regclass($2) IS NOT NULL" },
+    {
+      hasFunction: cell.flag("to_regprocedure($1) IS NOT NULL"),
+      hasEpoch: cell.flag("to_regclass($2) IS NOT NULL"),
+    },
     "",
     `${name}()`,
     `${quoteIdentifier(schema)}."_service_epoch"`,
   );
   if (isNew) { for (const text of tables) await run(connection, text); }
-  if (parts?.hasEpoch !== "t") await run(connection, epochTable);
-  if (parts?.hasFunction !== "t") { for (const text of functions) await run(connection, text); }
+  if (parts?.hasEpoch !== true) await run(connection, epochTable);
+  if (parts?.hasFunction !== true) { for (const text of functions) await run(connection, text); }
   await resolveEpoch(connection, random, isNew);
   return { functionName: name, isNew };
 }
@@ -168,9 +171,9 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
     connection,
     {
       kind: "relkind",
-      name: logTableNameSql("$1"),
-      isWatched: `EXISTS (SELECT FROM pg_trigger t
-        WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D')`,
+      name: cell.text(logTableNameSql("$1")),
+      isWatched: cell.flag(`EXISTS (SELECT FROM pg_trigger t
+        WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D')`),
     },
     "FROM pg_class c WHERE oid = to_regclass($1)",
     sqlName(table),
@@ -184,18 +187,14 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   }
   const texts = await selectNamed(
     connection,
-    { name: "a.attname" },
+    { name: cell.text("a.attname") },
     `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
      WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
        AND ${isTextInImagesSql}`,
     found.name,
   );
-  return {
-    table,
-    name: String(found.name),
-    isWatched: found.isWatched === "t",
-    texts: new Set(texts.map(({ name }) => String(name))),
-  };
+  const { name, isWatched } = found;
+  return { table, name, isWatched, texts: new Set(texts.map(({ name }) => name)) };
 }
 
 /** Installs the triggers of a table. Returns true if they were missing or had other arguments. */

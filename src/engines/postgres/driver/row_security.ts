@@ -1,4 +1,10 @@
-import { type NamedCells, namedColumns, textOrNull } from "../../../db/named_columns.ts";
+import {
+  cell,
+  type NamedColumn,
+  type NamedColumns,
+  namedColumns,
+  type NamedRow,
+} from "../../../db/named_columns.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { PolicyBypass, RoleLimits } from "../../../db/engine/engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
@@ -76,14 +82,16 @@ export async function readPostgresRoleLimits(
     driver,
     tables,
     {
-      place: "a.place",
-      role: "current_user",
+      place: cell.number("a.place"),
+      role: cell.text("current_user"),
       // The role whose policies hide rows. For a view, it can be the view's owner.
-      restricted: "s.restricted",
-      isRemote: "s.is_remote",
-      unreadable: `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
+      restricted: cell.textOrNull("s.restricted"),
+      isRemote: cell.flag("s.is_remote"),
+      unreadable: cell.list(
+        `(SELECT json_agg(t.attname) FROM pg_attribute t WHERE t.attrelid = a.oid
         AND t.attnum > 0 AND NOT t.attisdropped
         AND NOT has_column_privilege(a.oid, t.attnum, 'SELECT'))`,
+      ),
     },
     `${reachedSql}, ${remoteSql}`,
     `FROM asked a JOIN (SELECT r.place,
@@ -94,15 +102,12 @@ export async function readPostgresRoleLimits(
       FROM reached r JOIN pg_class c ON c.oid = r.oid JOIN pg_roles o ON o.oid = r.role
       LEFT JOIN remote f ON f.oid = r.oid GROUP BY r.place) s ON s.place = a.place`,
   );
-  return new Map(rows.map(([table, { role, restricted, isRemote, unreadable }]) => {
-    const names: readonly string[] = JSON.parse(String(unreadable ?? "[]"));
-    return [table, {
-      role: String(restricted ?? role),
-      hidesRows: restricted !== null,
-      mayEstimate: restricted === null && isRemote === "f",
-      unreadable: table.columns.filter(({ dbName }) => names.includes(dbName)),
-    }];
-  }));
+  return new Map(rows.map(([table, { role, restricted, isRemote, unreadable }]) => [table, {
+    role: restricted ?? role,
+    hidesRows: restricted !== null,
+    mayEstimate: restricted === null && !isRemote,
+    unreadable: table.columns.filter(({ dbName }) => unreadable.includes(dbName)),
+  }]));
 }
 
 /**
@@ -116,7 +121,12 @@ export async function readPostgresPolicyBypasses(
   const rows = await readByTable(
     driver,
     tables,
-    { place: "f.place", role: "current_user", of: tableLabelSql, why: "f.why" },
+    {
+      place: cell.number("f.place"),
+      role: cell.text("current_user"),
+      of: cell.text(tableLabelSql),
+      why: cell.textOrNull("f.why"),
+    },
     `${reachedSql}, ${kinSql}, found AS (
       SELECT place, oid, CASE WHEN is_stored OR role <> ${actingRole} THEN why
         WHEN NOT is_named
@@ -129,10 +139,10 @@ export async function readPostgresPolicyBypasses(
      ORDER BY c.relname, f.why`,
   );
   const bypasses = new Map<TableInfo, PolicyBypass[]>();
-  for (const [table, { role, of, why }] of rows) {
+  for (const [table, { place: _place, ...bypass }] of rows) {
     const some = bypasses.get(table) ?? [];
     bypasses.set(table, some);
-    some.push({ role: String(role), of: String(of), why: textOrNull(why) });
+    some.push(bypass);
   }
   return bypasses;
 }
@@ -140,12 +150,12 @@ export async function readPostgresPolicyBypasses(
 const tableLabelSql = `CASE WHEN pg_table_is_visible(c.oid) THEN c.relname
   ELSE c.relnamespace::regnamespace || '.' || c.relname END`;
 
-async function readByTable<Name extends string>(
+async function readByTable<Columns extends NamedColumns & { readonly place: NamedColumn<number> }>(
   driver: Driver,
   tables: readonly TableInfo[],
-  columns: Readonly<Record<"place" | Name, string>>,
+  columns: Columns,
   ...[expressions, from]: readonly [string, string]
-): Promise<readonly (readonly [TableInfo, NamedCells<"place" | Name>])[]> {
+): Promise<readonly (readonly [TableInfo, NamedRow<Columns>])[]> {
   const { selectList, decode } = namedColumns(columns);
   const { rows } = await driver.query({
     text: `WITH RECURSIVE ${expressions} SELECT ${selectList} ${from}`,

@@ -1,7 +1,7 @@
 import { postgresTriggerName, postgresTruncateTriggerName } from "../sql/change_log_schema.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
 /** The `application_name` of a session that uninstalls, by which it differs from a service. */
@@ -52,8 +52,8 @@ async function partsOf(connection: Connection): Promise<readonly InstalledPart[]
   const triggers = await selectNamed(
     connection,
     {
-      name: "t.tgname || ' on ' || t.tgrelid::regclass",
-      drop: "format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)",
+      name: cell.text("t.tgname || ' on ' || t.tgrelid::regclass"),
+      drop: cell.text("format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)"),
     },
     `FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
      WHERE t.tgname IN ($1, $2) AND p.proname ~ '^_service_record_change_[0-9a-f]{16}$'
@@ -64,27 +64,28 @@ async function partsOf(connection: Connection): Promise<readonly InstalledPart[]
   );
   const functions = await selectNamed(
     connection,
-    { name: "oid::regprocedure::text", drop: "format('DROP FUNCTION %s', oid::regprocedure)" },
+    {
+      name: cell.text("oid::regprocedure::text"),
+      drop: cell.text("format('DROP FUNCTION %s', oid::regprocedure)"),
+    },
     `FROM pg_proc
      WHERE proname ~ '^_service_(record_change|image|without)_[0-9a-f]{16}$' ORDER BY 1`,
   );
   const tables = await selectNamed(
     connection,
-    { name: "oid::regclass::text", drop: "format('DROP TABLE %s', oid::regclass)" },
+    {
+      name: cell.text("oid::regclass::text"),
+      drop: cell.text("format('DROP TABLE %s', oid::regclass)"),
+    },
     `FROM pg_class WHERE relkind = 'r'
        AND (relname IN (SELECT json_array_elements_text($1::json)) OR relname ~ '^service_fts_')
        AND relnamespace <> pg_my_temp_schema()
      ORDER BY 1`,
     JSON.stringify(ownTables),
   );
-  const part = (kind: InstalledPart["kind"]) => ({ name, drop }: (typeof tables)[number]) => ({
-    kind,
-    name: String(name),
-    drop: String(drop),
-  });
   return [
-    ...triggers.map(part("trigger")),
-    ...functions.map(part("function")),
-    ...tables.map(part("table")),
+    ...triggers.map((part) => ({ kind: "trigger", ...part }) as const),
+    ...functions.map((part) => ({ kind: "function", ...part }) as const),
+    ...tables.map((part) => ({ kind: "table", ...part }) as const),
   ];
 }

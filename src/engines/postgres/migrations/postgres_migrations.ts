@@ -5,9 +5,9 @@ import { readPostgresShapes } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
 import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { hexToBytes } from "../../../protocol/byte_text.ts";
-import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
+import { sqlName } from "../../../sql/fragment.ts";
 import { recordGap, setUpPostgresLogWithin } from "../changes/set_up_postgres_log.ts";
 import { postgresTriggerName } from "../sql/change_log_schema.ts";
 import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
@@ -66,7 +66,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     async of(connection, table) {
       const [trigger] = await selectNamed(
         connection,
-        { args: "encode(tgargs, 'hex')" },
+        { args: cell.text("encode(tgargs, 'hex')") },
         "FROM pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = $2",
         sqlName(table),
         postgresTriggerName,
@@ -96,24 +96,20 @@ async function recordedOnServer(connection: Connection): Promise<readonly Paused
   const rows = await selectNamed(
     connection,
     {
-      name: "c.relname",
-      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
-      args: "encode(t.tgargs, 'hex')",
+      name: cell.text("c.relname"),
+      schema: cell.textOrNull("CASE WHEN n.nspname <> current_schema() THEN n.nspname END"),
+      args: cell.text("encode(t.tgargs, 'hex')"),
     },
     `FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
      JOIN pg_namespace n ON n.oid = c.relnamespace WHERE t.tgname = $1 AND t.tgparentid = 0`,
     postgresTriggerName,
   );
-  return rows.map(({ name, schema, args }) => ({
-    name: String(name),
-    schema: schema === null ? null : String(schema),
-    hidden: hiddenIn(args),
-  }));
+  return rows.map(({ args, ...table }) => ({ ...table, hidden: hiddenIn(args) }));
 }
 
 /** Returns the excluded columns: the arguments of a trigger after its table's name. */
-function hiddenIn(args: SqlValue | undefined): readonly string[] {
-  return new TextDecoder().decode(hexToBytes(String(args))).split("\0").slice(1, -1);
+function hiddenIn(args: string): readonly string[] {
+  return new TextDecoder().decode(hexToBytes(args)).split("\0").slice(1, -1);
 }
 
 /** Returns true if the Postgres type `to` can store each value of the type `from`. */

@@ -1,13 +1,12 @@
-import { sqlName, type SqlValue } from "../../../sql/fragment.ts";
+import { sqlName } from "../../../sql/fragment.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";
 import { isWholeUnique } from "../../../db/migrations/compare/parsed_shape.ts";
 import type {
   CheckShape,
   ColumnShape,
   ExistingShapes,
-  ForeignKeyShape,
   IndexShape,
   TableName,
   TableShape,
@@ -21,15 +20,19 @@ export async function readPostgresShapes(
   const asked = names.map((table) => [sqlName(table), table] as const);
   const rows = await selectNamed(
     connection,
-    { id: "c.oid", asked: "n.name", isTable: "c.relkind IN ('r', 'p')" },
+    {
+      id: cell.text("c.oid"),
+      asked: cell.text("n.name"),
+      isTable: cell.flag("c.relkind IN ('r', 'p')"),
+    },
     `FROM json_array_elements_text($1::json) WITH ORDINALITY AS n(name, position)
      JOIN pg_class c ON c.oid = to_regclass(n.name) ORDER BY n.position`,
     JSON.stringify(asked.map(([name]) => name)),
   );
   const byName = new Map(asked);
   const found = rows.flatMap(({ id, asked, isTable }) => {
-    const table = byName.get(String(asked));
-    return table === undefined ? [] : [{ id: String(id), table, isTable: isTable === "t" }];
+    const table = byName.get(asked);
+    return table === undefined ? [] : [{ id, table, isTable }];
   });
   const tables = found.filter(({ isTable }) => isTable);
   const ids = JSON.stringify(tables.map(({ id }) => id));
@@ -60,15 +63,17 @@ async function readColumns(
   const rows = await selectNamed(
     connection,
     {
-      owner: "a.attrelid",
-      name: "a.attname",
-      type: "format_type(a.atttypid, a.atttypmod)",
-      collation: `(SELECT l.collname FROM pg_collation l
-        WHERE l.oid = a.attcollation AND a.attcollation <> t.typcollation)`,
-      notNull: "a.attnotnull",
-      counts: "a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%'",
-      generated: "a.attgenerated <> ''",
-      expression: "pg_get_expr(d.adbin, d.adrelid)",
+      owner: cell.text("a.attrelid"),
+      name: cell.text("a.attname"),
+      type: cell.text("format_type(a.atttypid, a.atttypmod)"),
+      collation: cell.textOrNull(`(SELECT l.collname FROM pg_collation l
+        WHERE l.oid = a.attcollation AND a.attcollation <> t.typcollation)`),
+      notNull: cell.flag("a.attnotnull"),
+      countsUp: cell.flag(
+        "a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%'",
+      ),
+      isGenerated: cell.flag("a.attgenerated <> ''"),
+      expression: cell.textOrNull("pg_get_expr(d.adbin, d.adrelid)"),
     },
     `FROM pg_attribute a
      JOIN pg_type t ON t.oid = a.atttypid
@@ -77,52 +82,34 @@ async function readColumns(
      ORDER BY a.attrelid, a.attnum`,
     ids,
   );
-  return rows.map((row) => {
-    const { owner, name, type, collation, notNull, counts, generated, expression } = row;
-    const [isGenerated, countsUp] = [generated === "t", counts === "t"];
-    return {
-      owner: String(owner),
-      name: String(name),
-      type: String(type),
-      collation: textOrNull(collation),
-      notNull: notNull === "t",
-      default: isGenerated || countsUp ? null : textOrNull(expression),
-      generated: isGenerated ? textOrNull(expression) : null,
-      countsUp,
-      members: null,
-    };
-  });
+  return rows.map(({ isGenerated, expression, ...column }) => ({
+    ...column,
+    default: isGenerated || column.countsUp ? null : expression,
+    generated: isGenerated ? expression : null,
+    members: null,
+  }));
 }
 
 const idsOf = "SELECT json_array_elements_text($1::json)::oid";
 
-type ConstraintRow = Owned<{
-  readonly name: string;
-  readonly kind: string;
-  readonly columns: readonly string[];
-  readonly definition: string;
-  readonly target: Pick<ForeignKeyShape, "schema" | "table" | "references">;
-  readonly onDelete: string | null;
-  readonly onUpdate: string | null;
-}>;
+type ConstraintRow = Awaited<ReturnType<typeof readConstraints>>[number];
 
-async function readConstraints(
-  connection: Connection,
-  ids: string,
-): Promise<readonly ConstraintRow[]> {
+async function readConstraints(connection: Connection, ids: string) {
   const rows = await selectNamed(
     connection,
     {
-      owner: "k.conrelid",
-      name: "k.conname",
-      kind: "k.contype",
-      columns: namesOf("k.conrelid", "k.conkey"),
-      definition: "pg_get_constraintdef(k.oid)",
-      table: "f.relname",
-      schema: `CASE WHEN m.nspname IS DISTINCT FROM current_schema() THEN m.nspname END`,
-      references: namesOf("k.confrelid", "k.confkey"),
-      onDelete: "k.confdeltype",
-      onUpdate: "k.confupdtype",
+      owner: cell.text("k.conrelid"),
+      name: cell.text("k.conname"),
+      kind: cell.text("k.contype"),
+      columns: cell.list(namesOf("k.conrelid", "k.conkey")),
+      definition: cell.text("pg_get_constraintdef(k.oid)"),
+      table: cell.text("f.relname"),
+      schema: cell.textOrNull(
+        "CASE WHEN m.nspname IS DISTINCT FROM current_schema() THEN m.nspname END",
+      ),
+      references: cell.list(namesOf("k.confrelid", "k.confkey")),
+      onDelete: cell.text("k.confdeltype"),
+      onUpdate: cell.text("k.confupdtype"),
     },
     `FROM pg_constraint k
      LEFT JOIN pg_class f ON f.oid = k.confrelid
@@ -130,19 +117,10 @@ async function readConstraints(
      WHERE k.conrelid IN (${idsOf}) AND k.contype IN ('p', 'u', 'c', 'f') ORDER BY k.oid`,
     ids,
   );
-  return rows.map((row) => ({
-    owner: String(row.owner),
-    name: String(row.name),
-    kind: String(row.kind),
-    columns: listOf(row.columns),
-    definition: String(row.definition),
-    target: {
-      schema: textOrNull(row.schema),
-      table: String(row.table),
-      references: listOf(row.references),
-    },
-    onDelete: actions.get(String(row.onDelete)) ?? null,
-    onUpdate: actions.get(String(row.onUpdate)) ?? null,
+  return rows.map(({ onDelete, onUpdate, ...constraint }) => ({
+    ...constraint,
+    onDelete: actions.get(onDelete) ?? null,
+    onUpdate: actions.get(onUpdate) ?? null,
   }));
 }
 
@@ -157,21 +135,23 @@ async function readIndexes(
   connection: Connection,
   ids: string,
 ): Promise<readonly Owned<IndexShape>[]> {
-  const rows = await selectNamed(
+  return await selectNamed(
     connection,
     {
-      owner: "i.indrelid",
-      name: "c.relname",
-      parts: `(SELECT json_agg(CASE WHEN i.indkey[n - 1] = 0
+      owner: cell.text("i.indrelid"),
+      name: cell.text("c.relname"),
+      parts: cell.list(`(SELECT json_agg(CASE WHEN i.indkey[n - 1] = 0
           THEN pg_get_indexdef(i.indexrelid, n, true)
           ELSE (SELECT a.attname FROM pg_attribute a
             WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[n - 1]) END ORDER BY n)
-        FROM generate_series(1, i.indnkeyatts) AS n)`,
-      isUnique: "i.indisunique",
-      where: "pg_get_expr(i.indpred, i.indrelid)",
-      isPlain: "m.amname = 'btree' AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts",
-      isValid: "i.indisvalid AND i.indisready",
-      sql: "pg_get_indexdef(i.indexrelid)",
+        FROM generate_series(1, i.indnkeyatts) AS n)`),
+      unique: cell.flag("i.indisunique"),
+      where: cell.textOrNull("pg_get_expr(i.indpred, i.indrelid)"),
+      isPlain: cell.flag(
+        "m.amname = 'btree' AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts",
+      ),
+      isValid: cell.flag("i.indisvalid AND i.indisready"),
+      sql: cell.text("pg_get_indexdef(i.indexrelid)"),
     },
     `FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
      WHERE i.indrelid IN (${idsOf}) AND NOT EXISTS (SELECT FROM pg_constraint k
@@ -179,16 +159,6 @@ async function readIndexes(
      ORDER BY i.indexrelid`,
     ids,
   );
-  return rows.map(({ owner, name, parts, isUnique, where, isPlain, isValid, sql }) => ({
-    owner: String(owner),
-    name: String(name),
-    parts: listOf(parts),
-    unique: isUnique === "t",
-    where: textOrNull(where),
-    isPlain: isPlain === "t",
-    isValid: isValid === "t",
-    sql: String(sql),
-  }));
 }
 
 function shapeOf(
@@ -222,9 +192,7 @@ function shapeOf(
       name: one.name,
       sql: one.definition.replace(/^CHECK \((.*)\)(?: NO INHERIT)?(?: NOT VALID)?$/s, "$1"),
     })),
-    foreignKeys: of("f").map(({ name, columns, target, onDelete, onUpdate }) => ({
-      ...{ name, columns, ...target, onDelete, onUpdate },
-    })),
+    foreignKeys: of("f").map(({ kind: _kind, definition: _definition, ...key }) => key),
     indexes: indexes.filter((index) => !isWholeUnique(index)),
   };
 }
@@ -234,8 +202,4 @@ function namesOf(table: string, numbers: string): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
     JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number)`;
-}
-
-function listOf(json: SqlValue): string[] {
-  return json === null ? [] : JSON.parse(String(json));
 }

@@ -10,7 +10,7 @@ import {
   rowIdNames,
 } from "../sql/recorded_table.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { cell, type NamedRow, selectNamed } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
@@ -48,7 +48,7 @@ async function findTable(
 ): Promise<{ readonly name: string; readonly hasRowIds: boolean }> {
   const [listed] = await selectNamed(
     connection,
-    { name: "name", type: "type", withoutRowid: "wr" },
+    { name: cell.text("name"), type: cell.text("type"), withoutRowid: cell.flag("wr") },
     "FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
     wanted,
   );
@@ -59,7 +59,7 @@ async function findTable(
   if (type !== "table") {
     throw new Error(`Cannot record the changes of "${wanted}": it is a ${type}, not a table`);
   }
-  return { name: String(name), hasRowIds: withoutRowid === 0 };
+  return { name, hasRowIds: !withoutRowid };
 }
 
 async function readColumns(
@@ -70,33 +70,30 @@ async function readColumns(
   const rows = await selectNamed(
     connection,
     {
-      name: "name",
-      type: "type",
-      notNull: `"notnull"`,
-      defaultSql: "dflt_value",
-      keyPosition: "pk",
-      hidden: "hidden",
+      name: cell.text("name"),
+      type: cell.text("type"),
+      notNull: cell.flag(`"notnull"`),
+      defaultSql: cell.textOrNull("dflt_value"),
+      keyPosition: cell.number("pk"),
+      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+      generated: cell.flag("hidden IN (2, 3)"),
     },
     "FROM pragma_table_xinfo(?)",
     table,
   );
-  const keyLength = rows.filter(({ keyPosition }) => Number(keyPosition) > 0).length;
-  const columns = rows.map((row): RecordedColumn => {
-    const affinity = affinityOfType(String(row.type));
+  const keyLength = rows.filter(({ keyPosition }) => keyPosition > 0).length;
+  const columns = rows.map(({ name, type, notNull, defaultSql, keyPosition, generated }) => {
     // A key of one column for which no index exists is the row id.
-    const isRowId = keyMayBeRowId && keyLength === 1 && Number(row.keyPosition) === 1;
+    const isRowId = keyMayBeRowId && keyLength === 1 && keyPosition === 1;
     return {
-      name: String(row.name),
-      mayBeReal: affinity !== "TEXT" && !isRowId,
-      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
-      generated: row.hidden === 2 || row.hidden === 3,
+      name,
+      mayBeReal: affinityOfType(type) !== "TEXT" && !isRowId,
+      generated,
       isRowId,
-      replaceDefault: row.notNull === 1 && !isRowId
-        ? repeatableDefault(textOrNull(row.defaultSql))
-        : null,
+      replaceDefault: notNull && !isRowId ? repeatableDefault(defaultSql) : null,
     };
   });
-  return { columns, key: columns.filter((_, index) => Number(rows[index]?.keyPosition) > 0) };
+  return { columns, key: columns.filter((_, index) => (rows[index]?.keyPosition ?? 0) > 0) };
 }
 
 interface RecordedColumns {
@@ -126,50 +123,42 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
     columns.find(({ isRowId }) => isRowId)?.name ?? null;
 }
 
-interface UniqueIndex {
-  readonly isPartial: boolean;
-  readonly statement: string | null;
-  /** The parts of the index. For an expression, the column is null. */
-  readonly parts: readonly { readonly column: string | null; readonly collation: string }[];
-}
+/** The columns that describe a part of a unique index. For an expression, `column` is null. */
+const indexFacts = {
+  index: cell.text("i.name"),
+  origin: cell.text("i.origin"),
+  isPartial: cell.flag("i.partial"),
+  statement: cell.textOrNull("s.sql"),
+  column: cell.textOrNull("c.name"),
+  collation: cell.text("c.coll"),
+};
+
+type IndexPart = NamedRow<typeof indexFacts>;
 
 async function readUniqueIndexes(
   table: string,
   connection: Connection,
-): Promise<{ readonly indexes: readonly UniqueIndex[]; readonly hasKey: boolean }> {
+): Promise<{ readonly indexes: readonly (readonly IndexPart[])[]; readonly hasKey: boolean }> {
   const rows = await selectNamed(
     connection,
-    {
-      index: "i.name",
-      origin: "i.origin",
-      partial: "i.partial",
-      statement: "s.sql",
-      column: "c.name",
-      collation: "c.coll",
-    },
+    indexFacts,
     `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS c
      LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
      WHERE i."unique" AND c.key ORDER BY i.seq, c.seqno`,
     table,
   );
-  const byIndex = Map.groupBy(rows, ({ index }) => String(index));
-  const indexes = [...byIndex.values()].map((parts): UniqueIndex => ({
-    isPartial: parts[0]?.partial === 1,
-    statement: textOrNull(parts[0]?.statement ?? null),
-    parts: parts.map(({ column, collation }) => ({
-      column: textOrNull(column),
-      collation: String(collation),
-    })),
-  }));
+  const indexes = [...Map.groupBy(rows, ({ index }) => index).values()];
   return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
 }
 
 /** Parses the index's statement, because PRAGMAs do not return expressions and conditions. */
 function toRule(
-  { isPartial, statement, parts }: UniqueIndex,
+  all: readonly IndexPart[],
   table: string,
   names: readonly string[],
 ): RecordedUniqueIndex {
+  const { statement = null, isPartial = false } = all[0] ?? {};
+  const parts = all.map(({ column, collation }) => ({ column, collation }));
   const columns = parts.flatMap(({ column }) => column ?? []);
   if (statement === null || (!isPartial && columns.length === parts.length)) {
     return { where: null, columns, parts: parts.map((part) => ({ ...part, text: "" })) };

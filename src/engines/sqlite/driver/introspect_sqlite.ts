@@ -1,15 +1,7 @@
-import {
-  identifier,
-  isSameName,
-  join,
-  rawSql,
-  sql,
-  type SqlValue,
-  toStatement,
-} from "../../../sql/fragment.ts";
+import { identifier, isSameName, join, rawSql, sql, toStatement } from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { sqliteEnumChecks } from "../../../db/tables/enum_checks.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import {
   type ColumnDraft,
   completeDrafts,
@@ -86,16 +78,7 @@ export async function introspectSqlite(
   return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
 }
 
-interface ColumnRow {
-  readonly owner: string;
-  readonly name: string;
-  readonly type: string;
-  readonly notNull: boolean;
-  readonly defaultSql: string | null;
-  /** The column's position in the primary key, from 1, or 0 if it is not in it. */
-  readonly keyPosition: number;
-  readonly generated: boolean;
-}
+type ColumnRow = Awaited<ReturnType<typeof readColumns>>[number];
 
 /**
  * SQL that is true if `ANY` converts no values, as in a STRICT table. In other tables, `ANY`
@@ -104,36 +87,27 @@ interface ColumnRow {
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
 
-async function readColumns(
-  connection: Connection,
-  view: string | null = null,
-): Promise<readonly ColumnRow[]> {
-  const rows = await selectNamed(
+async function readColumns(connection: Connection, view: string | null = null) {
+  return await selectNamed(
     connection,
     {
-      owner: "t.name",
-      name: "c.name",
-      type: `CASE WHEN upper(c.type) = 'ANY' AND ${hasStrictAny} THEN '' ELSE c.type END`,
-      notNull: `c."notnull"`,
-      defaultSql: "c.dflt_value",
-      keyPosition: "c.pk",
-      hidden: "c.hidden",
+      owner: cell.text("t.name"),
+      name: cell.text("c.name"),
+      type: cell.text(
+        `CASE WHEN upper(c.type) = 'ANY' AND ${hasStrictAny} THEN '' ELSE c.type END`,
+      ),
+      notNull: cell.flag(`c."notnull"`),
+      defaultSql: cell.textOrNull("c.dflt_value"),
+      /** The column's position in the key from 1, or 0. */
+      keyPosition: cell.number("c.pk"),
+      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+      generated: cell.flag("c.hidden IN (2, 3)"),
     },
     `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
      WHERE t.schema = 'main' AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
      ORDER BY t.name, c.cid`,
     ...(view === null ? [] : [view]),
   );
-  return rows.map(({ owner, name, type, notNull, defaultSql, keyPosition, hidden }) => ({
-    owner: String(owner),
-    name: String(name),
-    type: String(type),
-    notNull: notNull === 1,
-    defaultSql: defaultSql === null ? null : String(defaultSql),
-    keyPosition: Number(keyPosition),
-    // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
-    generated: hidden === 2 || hidden === 3,
-  }));
 }
 
 async function readForeignKeys(
@@ -142,49 +116,39 @@ async function readForeignKeys(
   const rows = await selectNamed(
     connection,
     {
-      owner: "t.name",
-      table: `f."table"`,
-      from: `json_group_array(f."from" ORDER BY f.seq)`,
-      to: `json_group_array(f."to" ORDER BY f.seq)`,
+      owner: cell.text("t.name"),
+      table: cell.text(`f."table"`),
+      columns: cell.list(`json_group_array(f."from" ORDER BY f.seq)`),
+      to: cell.list<string | null>(`json_group_array(f."to" ORDER BY f.seq)`),
     },
     `FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name) AS f
      WHERE t.schema = 'main' AND t.type = 'table'
      GROUP BY t.name, f.id ORDER BY t.name, f.id DESC`,
   );
-  return rows.map(({ owner, table, from, to }) => {
-    const references = names(to);
-    return {
-      owner: String(owner),
-      schema: null,
-      table: String(table),
-      columns: names(from).map(String),
-      references: references.includes(null) ? null : references.map(String),
-    };
-  });
+  return rows.map(({ to, ...key }) => ({
+    ...key,
+    schema: null,
+    references: to.includes(null) ? null : to.map(String),
+  }));
 }
 
-interface UniqueIndex {
-  readonly owner: string;
-  /** True for the index of the primary key. A key without an index is the row id. */
-  readonly isKey: boolean;
-  /** The columns of the index. Null for an expression. */
-  readonly columns: readonly (string | null)[];
-}
+type UniqueIndex = Awaited<ReturnType<typeof readUniqueIndexes>>[number];
 
-async function readUniqueIndexes(connection: Connection): Promise<readonly UniqueIndex[]> {
-  const rows = await selectNamed(
+async function readUniqueIndexes(connection: Connection) {
+  return await selectNamed(
     connection,
-    { owner: "t.name", isKey: "i.origin = 'pk'", columns: "json_group_array(c.name)" },
+    {
+      owner: cell.text("t.name"),
+      /** True if this is the index of the primary key. A key without an index is the row id. */
+      isKey: cell.flag("i.origin = 'pk'"),
+      /** The columns of the index. Null for an expression. */
+      columns: cell.list<string | null>("json_group_array(c.name)"),
+    },
     `FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
      JOIN pragma_index_info(i.name) AS c
      WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" AND NOT i.partial
      GROUP BY t.name, i.name, i.origin`,
   );
-  return rows.map(({ owner, isKey, columns }) => ({
-    owner: String(owner),
-    isKey: isKey === 1,
-    columns: names(columns),
-  }));
 }
 
 interface TableFacts {
@@ -291,8 +255,4 @@ async function readHasNull(
   const isNull = join(open.map(({ name }) => sql`${identifier(name)} IS NULL`), " OR ");
   const query = sql`SELECT 1 FROM ${identifier(table.name)} WHERE ${isNull} LIMIT 1`;
   return (await connection.query(toStatement(query, () => "?"))).rows.length > 0;
-}
-
-function names(json: SqlValue): (string | null)[] {
-  return JSON.parse(String(json));
 }

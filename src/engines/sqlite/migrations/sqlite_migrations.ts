@@ -4,7 +4,7 @@ import { sqliteSyntax } from "../sql/syntax.ts";
 import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
 import { readSqliteShapes } from "./sqlite_shapes.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { setUpSqliteLogWithin } from "../changes/set_up_sqlite_log.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
@@ -60,16 +60,16 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     async pause(connection) {
       const triggers = await selectNamed(
         connection,
-        { name: "name", table: "tbl_name", sql: "sql" },
+        { name: cell.text("name"), table: cell.text("tbl_name"), sql: cell.text("sql") },
         "FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
         sqliteTriggerPrefix.length,
         sqliteTriggerPrefix,
       );
-      const inserts = triggers.filter(({ name }) => /_[0-9a-f]{16}_insert$/.test(String(name)));
-      const names = inserts.map(({ table }) => ({ schema: null, name: String(table) }));
+      const inserts = triggers.filter(({ name }) => /_[0-9a-f]{16}_insert$/.test(name));
+      const names = inserts.map(({ table }) => ({ schema: null, name: table }));
       const { tables } = await readSqliteShapes(connection, names);
       for (const { name } of triggers) {
-        const text = `DROP TRIGGER main.${quoteIdentifier(String(name))}`;
+        const text = `DROP TRIGGER main.${quoteIdentifier(name)}`;
         await connection.query({ text, values: [] });
       }
       return tables.map(({ schema, name, columns }) => {
@@ -81,7 +81,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     async of(connection, { name, columns }) {
       const [trigger] = await selectNamed(
         connection,
-        { sql: "sql", isTemporary: "temporary" },
+        { sql: cell.text("sql"), isTemporary: cell.flag("temporary") },
         `FROM (SELECT sql, name, tbl_name, 0 AS temporary FROM main.sqlite_schema
          UNION ALL SELECT sql, name, tbl_name, 1 FROM temp.sqlite_schema)
        WHERE name LIKE ? ESCAPE '~' AND tbl_name = ? COLLATE NOCASE`,
@@ -89,8 +89,8 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
         name,
       );
       if (trigger === undefined) return null;
-      const hidden = hiddenInTrigger(String(trigger.sql), columns);
-      return { hidden, mode: Number(trigger.isTemporary) === 1 ? "service" : "triggers" };
+      const hidden = hiddenInTrigger(trigger.sql, columns);
+      return { hidden, mode: trigger.isTemporary ? "service" : "triggers" };
     },
     async record(connection, table, { changes, random }) {
       await setUpSqliteLogWithin(connection, [table], changes, random);

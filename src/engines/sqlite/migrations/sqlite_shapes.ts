@@ -1,6 +1,6 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { parsedShape } from "../../../db/migrations/compare/parsed_shape.ts";
 import type {
   ExistingShapes,
@@ -13,18 +13,17 @@ export async function readSqliteShapes(
   connection: Connection,
   names: readonly TableName[],
 ): Promise<ExistingShapes> {
-  const rows = await selectNamed(
+  const found = await selectNamed(
     connection,
-    { type: "type", name: "name", table: "lower(tbl_name)", sql: "sql" },
+    {
+      type: cell.text("type"),
+      name: cell.text("name"),
+      table: cell.text("lower(tbl_name)"),
+      sql: cell.text("sql"),
+    },
     `FROM main.sqlite_schema WHERE type IN ('table', 'index', 'view') AND sql IS NOT NULL
      ORDER BY rowid`,
   );
-  const found = rows.map(({ type, name, table, sql }) => ({
-    type: String(type),
-    name: String(name),
-    table: String(table),
-    sql: String(sql),
-  }));
   const wanted = new Set(names.map(({ name }) => name.toLowerCase()));
   const asked = found.filter(({ type, table }) => type !== "index" && wanted.has(table));
   const isTable = ({ type, sql }: { type: string; sql: string }) =>

@@ -1,5 +1,5 @@
 import type { Connection } from "../../../db/driver.ts";
-import { selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { isSameName, quoteIdentifier } from "../../../sql/fragment.ts";
 import {
@@ -48,18 +48,13 @@ export async function sqliteMigrationSteps(
 }
 
 async function otherTriggers(connection: Connection): Promise<readonly OtherProgramTrigger[]> {
-  const rows = await selectNamed(
+  return await selectNamed(
     connection,
-    { name: "name", table: "tbl_name", sql: "sql" },
+    { name: cell.text("name"), table: cell.text("tbl_name"), sql: cell.text("sql") },
     `FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) <> ? ORDER BY rowid`,
     sqliteTriggerPrefix.length,
     sqliteTriggerPrefix,
   );
-  return rows.map(({ name, table, sql }) => ({
-    name: String(name),
-    table: String(table),
-    sql: String(sql),
-  }));
 }
 
 function renames(table: TableMigration): readonly MigrationStep[] {

@@ -1,5 +1,5 @@
 import type { Connection } from "../../../../db/driver.ts";
-import { selectNamed } from "../../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../../db/named_columns.ts";
 
 /**
  * The labels of enum types. `ALTER TYPE` can add and rename labels while a service runs, so all
@@ -23,15 +23,17 @@ export class EnumLabels {
   async refresh(connection: Connection): Promise<boolean> {
     const rows = await selectNamed(
       connection,
-      { type: "enumtypid", labels: "json_agg(enumlabel ORDER BY enumsortorder)" },
+      {
+        type: cell.text("enumtypid"),
+        labels: cell.list("json_agg(enumlabel ORDER BY enumsortorder)"),
+      },
       "FROM pg_enum GROUP BY enumtypid",
     );
     let isChanged = false;
     for (const { type, labels } of rows) {
-      const list = this.#lists.get(String(type));
-      const now: readonly string[] = JSON.parse(String(labels));
-      if (list === undefined || JSON.stringify(list) === JSON.stringify(now)) continue;
-      list.splice(0, list.length, ...now);
+      const list = this.#lists.get(type);
+      if (list === undefined || JSON.stringify(list) === JSON.stringify(labels)) continue;
+      list.splice(0, list.length, ...labels);
       isChanged = true;
     }
     return isChanged;

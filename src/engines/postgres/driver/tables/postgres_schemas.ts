@@ -2,7 +2,7 @@ import { quoteIdentifier } from "../../../../sql/fragment.ts";
 import { nearestName } from "../../../../problem/nearest_name.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
-import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../../db/named_columns.ts";
 
 /** Requests every schema except system schemas and those that the role may not use. */
 export const everySchema = "*";
@@ -60,30 +60,23 @@ async function readSchemas(
   const rows = await selectNamed(
     connection,
     {
-      name: "n.nspname",
-      isOpen: `has_schema_privilege(n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_roles r
+      name: cell.text("n.nspname"),
+      isOpen: cell.flag(`has_schema_privilege(n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_roles r
         WHERE r.rolname IN (SELECT json_array_elements_text($1::json))
-          AND has_schema_privilege(r.oid, n.oid, 'USAGE'))`,
-      current: "current_schema()",
-      tables: `(SELECT count(*) FROM pg_class c
+          AND has_schema_privilege(r.oid, n.oid, 'USAGE'))`),
+      current: cell.textOrNull("current_schema()"),
+      tables: cell.number(`(SELECT count(*) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
           AND c.relname !~ '^(_service_|service_fts_)'
           AND (NOT has_schema_privilege(n.oid, 'USAGE') OR has_table_privilege(c.oid, 'SELECT'))
           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-            AND d.objid = c.oid AND d.deptype = 'e'))`,
+            AND d.objid = c.oid AND d.deptype = 'e'))`),
     },
     `FROM pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
      ORDER BY n.nspname`,
     JSON.stringify(roles),
   );
-  return {
-    schemas: rows.map(({ name, isOpen, tables }) => ({
-      name: String(name),
-      isOpen: isOpen === "t",
-      tables: Number(tables),
-    })),
-    current: textOrNull(rows[0]?.current ?? null),
-  };
+  return { schemas: rows, current: rows[0]?.current ?? null };
 }
 
 function requireOpen(name: string, schemas: readonly SchemaRow[]): void {

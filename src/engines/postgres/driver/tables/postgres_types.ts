@@ -6,9 +6,9 @@ import {
   plainColumn,
   type ValueShape,
 } from "../../../../schema/table_info.ts";
-import { quoteIdentifier, type SqlValue } from "../../../../sql/fragment.ts";
+import { quoteIdentifier } from "../../../../sql/fragment.ts";
 import type { Connection } from "../../../../db/driver.ts";
-import { selectNamed } from "../../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../../db/named_columns.ts";
 import type { EnumLabels } from "./enum_labels.ts";
 import { chosenTablesQuery } from "./postgres_catalogue.ts";
 
@@ -29,41 +29,52 @@ export async function readTypes(
   schemas: string,
   enums: EnumLabels,
 ): Promise<ReadonlyMap<string, PostgresType>> {
+  const catalogue = { rows: await readCatalogue(connection, schemas), enums };
+  return new Map([...catalogue.rows.keys()].map((id) => [id, typeOf(id, catalogue)]));
+}
+
+async function readCatalogue(connection: Connection, schemas: string) {
   const rows = await selectNamed(
     connection,
     {
-      id: "t.oid",
-      name: "t.typname",
-      schema: "n.nspname",
-      shown: "format_type(t.oid, NULL)",
-      base: "nullif(t.typbasetype, 0)",
-      element: `CASE WHEN ${isArray} THEN t.typelem END`,
-      delimiter: "(SELECT e.typdelim FROM pg_type e WHERE e.oid = t.typelem)",
-      dimensions: `greatest(t.typndims, (SELECT max(a.attndims) FROM pg_attribute a
-        WHERE a.atttypid = t.oid AND a.attrelid IN (${chosenTablesQuery})))`,
-      members: `(SELECT json_agg(json_build_object('name', a.attname, 'type', a.atttypid::text)
+      id: cell.text("t.oid"),
+      name: cell.text("t.typname"),
+      schema: cell.text("n.nspname"),
+      shown: cell.text("format_type(t.oid, NULL)"),
+      base: cell.textOrNull("nullif(t.typbasetype, 0)"),
+      element: cell.textOrNull(`CASE WHEN ${isArray} THEN t.typelem END`),
+      delimiter: cell.text("(SELECT e.typdelim FROM pg_type e WHERE e.oid = t.typelem)"),
+      dimensions: cell.number(`greatest(t.typndims, (SELECT max(a.attndims) FROM pg_attribute a
+        WHERE a.atttypid = t.oid AND a.attrelid IN (${chosenTablesQuery})))`),
+      members: cell.list<Member>(
+        `(SELECT json_agg(json_build_object('name', a.attname, 'type', a.atttypid::text)
         ORDER BY a.attnum) FROM pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid
         AND a.attnum > 0 AND NOT a.attisdropped)`,
-      isOrdered: `t.typtype IN ('e', 'r', 'm') OR t.typtype = 'b' AND t.oid IN (${sortedTypes})`,
-      hasExtremes: `t.typtype = 'e' OR EXISTS (SELECT FROM pg_proc p WHERE p.proname = 'min'
+      ),
+      isOrdered: cell.flag(
+        `t.typtype IN ('e', 'r', 'm') OR t.typtype = 'b' AND t.oid IN (${sortedTypes})`,
+      ),
+      hasExtremes: cell.flag(
+        `t.typtype = 'e' OR EXISTS (SELECT FROM pg_proc p WHERE p.proname = 'min'
         AND p.prokind = 'a' AND p.pronargs = 1 AND p.proargtypes[0] = t.oid)`,
-      isExtension: `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass
-        AND d.objid = t.oid AND d.deptype = 'e')`,
-      labels: `(SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
-        WHERE e.enumtypid = t.oid)`,
+      ),
+      isExtension: cell.flag(`EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass
+        AND d.objid = t.oid AND d.deptype = 'e')`),
+      labels: cell.list(`(SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
+        WHERE e.enumtypid = t.oid)`),
     },
     `FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
      WHERE t.oid IN (${usedTypes})`,
     schemas,
   );
-  const catalogue = { rows: new Map(rows.map((row) => [String(row.id), row])), enums };
-  return new Map([...catalogue.rows.keys()].map((id) => [id, typeOf(id, catalogue)]));
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-type CatalogueRow = Awaited<ReturnType<typeof selectNamed>>[number];
+type CatalogueRows = Awaited<ReturnType<typeof readCatalogue>>;
+type CatalogueRow = CatalogueRows extends Map<string, infer Row> ? Row : never;
 
 interface Catalogue {
-  readonly rows: ReadonlyMap<string, CatalogueRow>;
+  readonly rows: CatalogueRows;
   readonly enums: EnumLabels;
 }
 
@@ -101,14 +112,13 @@ const sortedTypes = `
 function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
   const row = catalogue.rows.get(id);
   if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);
-  return row.base === null ? row : baseOf(String(row.base), catalogue);
+  return row.base === null ? row : baseOf(row.base, catalogue);
 }
 
 function typeOf(id: string, catalogue: Catalogue): PostgresType {
   const row = baseOf(id, catalogue);
-  const baseName = String(row.name);
-  const found: readonly string[] | null = jsonOf(row.labels);
-  const labels = found === null ? null : catalogue.enums.of(String(row.id), found);
+  const { name: baseName } = row;
+  const labels = row.labels.length === 0 ? null : catalogue.enums.of(row.id, row.labels);
   const kind = kinds.get(baseName);
   if (kind !== undefined) return { baseName, kind, databaseType: null, labels };
   const shape = shapeOf(row, catalogue);
@@ -116,31 +126,30 @@ function typeOf(id: string, catalogue: Catalogue): PostgresType {
     baseName,
     kind: shape.kind === "text" ? "text" : "json",
     databaseType: {
-      sqlName: `${quoteIdentifier(String(row.schema))}.${quoteIdentifier(baseName)}`,
+      sqlName: `${quoteIdentifier(row.schema)}.${quoteIdentifier(baseName)}`,
       shape,
       ordered: isOrdered(row, shape, catalogue),
-      hasExtremes: row.hasExtremes === "t" || isOrdered(row, shape, catalogue) && isList(shape),
-      ignoresCase: baseName === "citext" && row.isExtension === "t",
+      hasExtremes: row.hasExtremes || isOrdered(row, shape, catalogue) && shape.kind === "list",
+      ignoresCase: baseName === "citext" && row.isExtension,
     },
     labels,
   };
 }
 
 function shapeOf(row: CatalogueRow, catalogue: Catalogue): ValueShape {
-  if (typeof row.element === "string") {
+  if (row.element !== null) {
     return {
       kind: "list",
       element: memberOf("element", row.element, catalogue),
-      delimiter: String(row.delimiter),
-      dimensions: Math.max(1, Number(row.dimensions)),
+      delimiter: row.delimiter,
+      dimensions: Math.max(1, row.dimensions),
     };
   }
-  const members: readonly Member[] | null = jsonOf(row.members);
-  if (members !== null) {
-    const fields = members.map(({ name, type }) => memberOf(name, type, catalogue));
+  if (row.members.length > 0) {
+    const fields = row.members.map(({ name, type }) => memberOf(name, type, catalogue));
     return { kind: "record", fields };
   }
-  return { kind: row.name === "hstore" && row.isExtension === "t" ? "map" : "text" };
+  return { kind: row.name === "hstore" && row.isExtension ? "map" : "text" };
 }
 
 interface Member {
@@ -148,16 +157,12 @@ interface Member {
   readonly type: string;
 }
 
-function isList({ kind }: ValueShape): boolean {
-  return kind === "list";
-}
-
 /** Returns true if values of the type have an order. Postgres compares lists element by element. */
 function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): boolean {
-  if (shape.kind === "text") return row.isOrdered === "t";
-  if (shape.kind !== "list") return false;
-  const element = baseOf(String(row.element), catalogue);
-  return element.isOrdered === "t" || kinds.get(String(element.name)) === "text";
+  if (shape.kind === "text") return row.isOrdered;
+  if (shape.kind !== "list" || row.element === null) return false;
+  const element = baseOf(row.element, catalogue);
+  return element.isOrdered || kinds.get(element.name) === "text";
 }
 
 function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
@@ -165,14 +170,10 @@ function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo 
   return {
     ...plainColumn,
     ...{ name, dbName: name, kind, enumValues: labels },
-    existingType: String(baseOf(type, catalogue).shown),
+    existingType: baseOf(type, catalogue).shown,
     isWide: baseName === "int8",
     ...(databaseType === null ? {} : { databaseType }),
   };
-}
-
-function jsonOf<T>(cell: SqlValue | undefined): T | null {
-  return cell === null || cell === undefined ? null : JSON.parse(String(cell));
 }
 
 const kinds = kindsByName({

@@ -1,8 +1,7 @@
-import { selectNamed, textOrNull } from "../../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../../db/named_columns.ts";
 import type { Driver } from "../../../../db/driver.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../../../../db/engine/acting_roles.ts";
-import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
-import type { SqlValue } from "../../../../sql/fragment.ts";
+import type { TableInfo } from "../../../../schema/table_info.ts";
 
 /** Reads the rights of the login role and of the roles that it acts as, in general and by table. */
 export async function readActingRoles(
@@ -15,12 +14,11 @@ export async function readActingRoles(
     selectNamed(
       driver,
       {
-        name: "r.rolname",
-        login: "current_user",
-        isLogin: "r.rolname = current_user",
-        isMember: "pg_has_role(current_user, r.oid, 'MEMBER')",
-        isSuperuser: "r.rolsuper",
-        bypasses: "r.rolbypassrls",
+        name: cell.text("r.rolname"),
+        isLogin: cell.flag("r.rolname = current_user"),
+        isMember: cell.flag("pg_has_role(current_user, r.oid, 'MEMBER')"),
+        isSuperuser: cell.flag("r.rolsuper"),
+        bypasses: cell.flag("r.rolbypassrls"),
       },
       `FROM pg_roles r WHERE r.rolname = current_user
         OR r.rolname IN (SELECT json_array_elements_text($1::json))`,
@@ -29,16 +27,16 @@ export async function readActingRoles(
     selectNamed(
       driver,
       {
-        place: "t.place",
-        role: "r.rolname",
-        reads: "has_any_column_privilege(r.oid, c.oid, 'SELECT')",
-        hasPolicies: "c.relrowsecurity",
-        isView: "c.relkind IN ('v', 'm')",
-        isExempt: `c.relkind NOT IN ('v', 'm') AND NOT c.relforcerowsecurity
-          AND pg_has_role(r.oid, c.relowner, 'USAGE')`,
-        unreadable: withoutRight("SELECT"),
-        notInsertable: withoutRight("INSERT"),
-        notUpdatable: withoutRight("UPDATE"),
+        place: cell.number("t.place"),
+        role: cell.text("r.rolname"),
+        reads: cell.flag("has_any_column_privilege(r.oid, c.oid, 'SELECT')"),
+        hasPolicies: cell.flag("c.relrowsecurity"),
+        isView: cell.flag("c.relkind IN ('v', 'm')"),
+        isExempt: cell.flag(`c.relkind NOT IN ('v', 'm') AND NOT c.relforcerowsecurity
+          AND pg_has_role(r.oid, c.relowner, 'USAGE')`),
+        unreadable: cell.list(withoutRight("SELECT")),
+        notInsertable: cell.list(withoutRight("INSERT")),
+        notUpdatable: cell.list(withoutRight("UPDATE")),
       },
       // to_regclass is not used: it needs a right to the schema, which the login role can lack.
       `FROM json_to_recordset($2::json) AS t(place int, schema text, name text)
@@ -51,36 +49,24 @@ export async function readActingRoles(
       JSON.stringify(tables.map(({ schema, name }, place) => ({ place, schema, name }))),
     ),
   ]);
-  const roleOf = (row: typeof known[number]): ActingRole => ({
-    name: String(row.name),
-    isMember: row.isMember === "t",
-    isSuperuser: row.isSuperuser === "t",
-    bypasses: row.bypasses === "t",
-  });
+  const roleOf = ({ isLogin: _isLogin, ...role }: typeof known[number]): ActingRole => role;
   return {
-    login: known.filter(({ isLogin }) => isLogin === "t").map(roleOf)[0] ?? null,
+    login: known.filter(({ isLogin }) => isLogin).map(roleOf)[0] ?? null,
     roles: known.map(roleOf),
-    rights: rights.flatMap((row): readonly RoleOnTable[] => {
-      const table = tables[Number(row.place)];
+    rights: rights.flatMap(({ place, ...facts }): readonly RoleOnTable[] => {
+      const table = tables[place];
       if (table === undefined) return [];
+      const named = (names: readonly string[]) =>
+        new Set(table.columns.filter(({ dbName }) => names.includes(dbName)));
       return [{
+        ...facts,
         table,
-        role: String(row.role),
-        reads: row.reads === "t",
-        hasPolicies: row.hasPolicies === "t",
-        isView: row.isView === "t",
-        isExempt: row.isExempt === "t",
-        unreadable: columnsNamed(row.unreadable, table),
-        notInsertable: columnsNamed(row.notInsertable, table),
-        notUpdatable: columnsNamed(row.notUpdatable, table),
+        unreadable: named(facts.unreadable),
+        notInsertable: named(facts.notInsertable),
+        notUpdatable: named(facts.notUpdatable),
       }];
     }),
   };
-}
-
-function columnsNamed(cell: SqlValue, { columns }: TableInfo): ReadonlySet<ColumnInfo> {
-  const names: readonly string[] = JSON.parse(textOrNull(cell) ?? "[]");
-  return new Set(columns.filter(({ dbName }) => names.includes(dbName)));
 }
 
 /** Returns SQL that lists the columns for which a role lacks a right. */

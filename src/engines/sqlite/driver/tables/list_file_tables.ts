@@ -1,5 +1,5 @@
 import type { Connection } from "../../../../db/driver.ts";
-import { selectNamed } from "../../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../../db/named_columns.ts";
 import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { denoKvObjectNames } from "../../../../runtime/files/deno_kv_tables.ts";
 import { shadowTables } from "./shadow_tables.ts";
@@ -19,18 +19,17 @@ export interface ListedTables {
 }
 
 export async function listFileTables(connection: Connection): Promise<ListedTables> {
-  const rows = await selectNamed(
+  const all = await selectNamed(
     connection,
-    { name: "l.name", type: "l.type", withoutRowid: "l.wr", sql: "coalesce(m.sql, '')" },
+    {
+      name: cell.text("l.name"),
+      type: cell.text("l.type"),
+      withoutRowid: cell.flag("l.wr"),
+      sql: cell.text("coalesce(m.sql, '')"),
+    },
     `FROM pragma_table_list AS l JOIN sqlite_schema AS m ON m.name = l.name
      WHERE l.schema = 'main' AND m.type IN ('table', 'view') ORDER BY l.name`,
   );
-  const all = rows.map(({ name, type, withoutRowid, sql }) => ({
-    name: String(name),
-    type: String(type),
-    withoutRowid: withoutRowid === 1,
-    sql: String(sql),
-  }));
   const shadows = shadowTables(all, await readModules(connection));
   const ofStore = denoKvObjectNames(all);
   const shown = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
