@@ -1,5 +1,6 @@
 import { type KindProperties, kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { RelationMember } from "../resource/write/nested/relation_members.ts";
+import { uniqueNames } from "./component_names.ts";
 import type { FieldSchema } from "./fields.ts";
 import { propertyName, toTsType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
@@ -28,16 +29,8 @@ type TypeNames = ReadonlyMap<string, string>;
 const suffixes = ["", "Create", "Update", "Relations"] as const;
 
 function typeNames(resources: readonly ResourceSchema[]): TypeNames {
-  const taken = new Set(["Api"]);
-  return new Map(resources.map(({ name, path }) => {
-    const wanted = pascalCase(name);
-    let base = wanted;
-    for (let n = 2; suffixes.some((suffix) => taken.has(base + suffix)); n++) {
-      base = `${wanted}${n}`;
-    }
-    for (const suffix of suffixes) taken.add(base + suffix);
-    return [path, base];
-  }));
+  const names = uniqueNames(resources.map(({ name }) => pascalCase(name)), suffixes, ["Api"]);
+  return new Map(resources.map(({ path }, index) => [path, names[index] ?? ""]));
 }
 
 function pascalCase(name: string): string {

@@ -5,17 +5,8 @@ export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** Suffixes of component names. A resource's name with any suffix must be unique, too. */
 const suffixes = [
-  ...[
-    "",
-    "Create",
-    "Update",
-    "Patch",
-    "Replace",
-    "Selection",
-    "ReplaceItem",
-    "UpsertItem",
-    "Groups",
-  ],
+  ...["", "Create", "Update", "Patch", "Replace", "Selection", "ReplaceItem", "UpsertItem"],
+  "Groups",
 ];
 
 /** Component names of the document itself, which no resource can have. */
@@ -23,14 +14,23 @@ const reserved = ["Problem"];
 
 /** Returns a unique name of ASCII letters and digits for each resource. */
 export function componentNames(resources: readonly Resource[]): ComponentNames {
+  const names = uniqueNames(resources.map(({ name }) => pascalName(name)), suffixes, reserved);
+  return new Map(resources.map((resource, index) => [resource, names[index] ?? ""]));
+}
+
+/** Numbers repeated names, so that all names differ from each other, with each of the suffixes. */
+export function uniqueNames(
+  wanted: readonly string[],
+  suffixes: readonly string[],
+  reserved: readonly string[],
+): readonly string[] {
   const taken = new Set(reserved);
-  return new Map(resources.map((resource) => {
-    const wanted = pascalName(resource.name);
-    let name = wanted;
-    for (let n = 2; suffixes.some((suffix) => taken.has(name + suffix)); n++) name = wanted + n;
+  return wanted.map((base) => {
+    let name = base;
+    for (let n = 2; suffixes.some((suffix) => taken.has(name + suffix)); n++) name = base + n;
     for (const suffix of suffixes) taken.add(name + suffix);
-    return [resource, name];
-  }));
+    return name;
+  });
 }
 
 /** Converts `order line` to `OrderLine`, and each non-ASCII letter to its code point. */

@@ -1,4 +1,6 @@
 import type { RouteDescription } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
 import type { DescribedService } from "./service_schema.ts";
 
 /** The general information about the service in the OpenAPI document. */
@@ -27,6 +29,13 @@ export interface DescribedRoute {
   /** Path with parameters as in Hono, such as `/api/auth/login`. */
   readonly path: string;
   readonly description: RouteDescription;
+}
+
+/** A route of a resource, and the name of the resource in the names of components. */
+export interface NamedRoute {
+  readonly route: Route;
+  readonly resource: Resource;
+  readonly name: string;
 }
 
 /** The facts that the OpenAPI document needs in addition to the resources. */

@@ -11,16 +11,9 @@ import { describeProcedure } from "./procedure_schema.ts";
 import { queryParameters } from "./parameters.ts";
 import { relationsInUpdateBody } from "./relation_bodies.ts";
 import { optimisticIdSchema, schemaRef } from "./row_schemas.ts";
-import type { OpenapiInput } from "./openapi_input.ts";
+import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { requestHeaders, securityRequirements } from "./operation_headers.ts";
 import { successResponses } from "./operation_success.ts";
-
-/** A route of a resource, and the name of the resource in the names of components. */
-export interface NamedRoute {
-  readonly route: Route;
-  readonly resource: Resource;
-  readonly name: string;
-}
 
 export function operationDocument(
   { route, resource, name }: NamedRoute,
@@ -29,7 +22,8 @@ export function operationDocument(
 ): JsonSchema {
   const { endpoint } = route;
   const procedure = procedureOf(route);
-  const body = contentOf(endpoint.name, bodyOf(endpoint.name, resource, name, procedure));
+  const schema = bodies[endpoint.name]?.({ resource, name, procedure }) ?? null;
+  const body = contentOf(endpoint.name, schema);
   const parameters = [
     ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
     ...queryParameters(endpoint.name, resource),
@@ -74,59 +68,41 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
   return schema === null ? null : { "application/json": { schema } };
 }
 
-function bodyOf(
-  operation: OperationName,
-  resource: Resource,
-  name: string,
-  procedure: string | null,
-): JsonSchema | null {
-  const { batch, procedures } = resource;
-  const isNested = Object.keys(relationsInUpdateBody(resource)).length > 0;
-  const filter = {
-    type: "string",
-    minLength: 1,
-    description: "Which rows, in the filter language; it must not be empty.",
-  };
-  switch (operation) {
-    case "create":
-      return schemaRef(`${name}Create`);
-    case "update":
-      return schemaRef(`${name}Update`);
-    case "replace":
-      return schemaRef(`${name}Replace`);
-    case "batch-create":
-      return itemsOf(createdItem(schemaRef(`${name}Create`), resource), batch.create);
-    case "batch-replace":
-      return itemsOf(schemaRef(`${name}ReplaceItem`), batch.replace);
-    case "upsert":
-      return itemsOf(schemaRef(`${name}UpsertItem`), batch.create);
-    case "batch-update":
-      return {
-        type: "object",
-        // A batch cannot write related rows.
-        properties: { filter, patch: schemaRef(`${name}${isNested ? "Patch" : "Update"}`) },
-        required: ["filter", "patch"],
-      };
-    case "batch-delete":
-      return { type: "object", properties: { filter }, required: ["filter"] };
-    case "procedure": {
-      const found = procedure === null ? undefined : procedures.get(procedure);
-      return found === undefined ? {} : describeProcedure(procedure ?? "", found).input;
-    }
-    case "list":
-    case "export":
-    case "get":
-    case "count":
-    case "aggregate":
-    case "search":
-    case "delete":
-    case "restore":
-    case "import":
-    case "subscribe":
-    case "subscribe-aggregate":
-      return null;
-  }
+interface BodyFacts {
+  readonly resource: Resource;
+  readonly name: string;
+  /** The name of the called procedure, or null for another operation. */
+  readonly procedure: string | null;
 }
+
+const filter: JsonSchema = {
+  type: "string",
+  minLength: 1,
+  description: "Which rows, in the filter language; it must not be empty.",
+};
+
+/** The schemas of the bodies. An operation without an entry has no body, or no JSON body. */
+const bodies: Readonly<Partial<Record<OperationName, (facts: BodyFacts) => JsonSchema>>> = {
+  create: ({ name }) => schemaRef(`${name}Create`),
+  update: ({ name }) => schemaRef(`${name}Update`),
+  replace: ({ name }) => schemaRef(`${name}Replace`),
+  "batch-create": ({ name, resource }) =>
+    itemsOf(createdItem(schemaRef(`${name}Create`), resource), resource.batch.create),
+  "batch-replace": ({ name, resource }) =>
+    itemsOf(schemaRef(`${name}ReplaceItem`), resource.batch.replace),
+  upsert: ({ name, resource }) => itemsOf(schemaRef(`${name}UpsertItem`), resource.batch.create),
+  "batch-update": ({ name, resource }) => {
+    // A batch cannot write related rows.
+    const isNested = Object.keys(relationsInUpdateBody(resource)).length > 0;
+    const patch = schemaRef(`${name}${isNested ? "Patch" : "Update"}`);
+    return { type: "object", properties: { filter, patch }, required: ["filter", "patch"] };
+  },
+  "batch-delete": () => ({ type: "object", properties: { filter }, required: ["filter"] }),
+  procedure: ({ resource, procedure }) => {
+    const found = procedure === null ? undefined : resource.procedures.get(procedure);
+    return found === undefined ? {} : describeProcedure(procedure ?? "", found).input;
+  },
+};
 
 /** Returns the schema of a new row in a batch, with the optimistic id if streams contain it. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {

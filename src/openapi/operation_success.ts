@@ -5,33 +5,20 @@ import type { OperationName } from "../resource/model/operation.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
-import type { OpenapiInput } from "./openapi_input.ts";
+import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
-
-interface Success {
-  readonly status: number;
-  readonly description: string;
-  readonly content?: JsonSchema;
-  readonly headers?: JsonSchema;
-}
-
-interface SuccessOf {
-  readonly route: Route;
-  readonly resource: Resource;
-  readonly name: string;
-}
 
 /** Returns the descriptions of a route's successful responses, by status. */
 export function successResponses(
-  { route, resource, name }: SuccessOf,
+  { route, resource, name }: NamedRoute,
   procedure: string | null,
   { isIdempotent }: OpenapiInput,
 ): JsonSchema {
   const { endpoint, method } = route;
-  const success = successes(endpoint.name, resource, name, procedure);
-  const { status, description, content } = success;
+  const [status, description, contentOf, headersOf] = successes[endpoint.name];
+  const content = contentOf?.({ resource, name, procedure });
   const headers = {
-    ...success.headers,
+    ...headersOf?.(resource),
     ...(isLimited(route, resource) ? limitHeaders : {}),
     ...(isIdempotent && method !== "GET" ? { "Idempotency-Replayed": text } : {}),
   };
@@ -71,70 +58,63 @@ function isLimited({ endpoint }: Route, resource: Resource): boolean {
 const text = { schema: { type: "string" } };
 const limitHeaders = { RateLimit: text, "RateLimit-Policy": text };
 
-function successes(
-  operation: OperationName,
-  resource: Resource,
-  name: string,
-  procedure: string | null,
-): Success {
-  const tagged = resource.etag === null ? {} : { ETag: text };
-  const row = json(schemaRef(name));
-  const rows = json(objectOf({ items: arrayOf(schemaRef(name)) }));
-  const count = json(objectOf({ count: whole }));
-  switch (operation) {
-    case "list":
-    case "export":
-      return { status: 200, description: "A page.", content: pageContent(resource, name) };
-    case "get":
-      return {
-        status: 200,
-        description: "The row.",
-        content: json(schemaRef(`${name}Selection`)),
-        headers: tagged,
-      };
-    case "count":
-      return { status: 200, description: "The number of rows.", content: count };
-    case "search":
-      return { status: 200, description: "The rows found.", content: json(foundRows(name)) };
-    case "aggregate":
-      return { status: 200, description: "The groups.", content: json(groupsOf(resource)) };
-    case "create":
-      return {
-        status: 201,
-        description: "The created row.",
-        content: row,
-        headers: { Location: text, ...tagged },
-      };
-    case "update":
-    case "replace":
-    case "restore":
-      return { status: 200, description: "The row.", content: row, headers: tagged };
-    case "delete":
-      return { status: 204, description: "Deleted." };
-    case "import":
-      return {
-        status: 200,
-        description: "How many rows the body has, and how many were written.",
-        content: json(objectOf({ rows: whole, written: whole })),
-      };
-    case "batch-create":
-      return { status: 201, description: "The created rows.", content: rows };
-    case "batch-replace":
-    case "upsert":
-      return { status: 200, description: "The rows, in the order of the items.", content: rows };
-    case "batch-update":
-    case "batch-delete":
-      return { status: 200, description: "The number of rows.", content: count };
-    case "procedure": {
-      const found = procedure === null ? undefined : resource.procedures.get(procedure);
-      const data = found === undefined ? {} : describeProcedure(procedure ?? "", found).output;
-      return { status: 200, description: "What it returns.", content: json(objectOf({ data })) };
-    }
-    case "subscribe":
-      return { status: 200, description: "The stream.", content: stream(rowStream) };
-    case "subscribe-aggregate":
-      return { status: 200, description: "The stream.", content: stream(aggregateStream) };
-  }
+/** The status, the description, the content and the headers of an operation's success. */
+type Success = readonly [
+  status: number,
+  description: string,
+  contentOf?: (facts: SuccessFacts) => JsonSchema,
+  headersOf?: (resource: Resource) => JsonSchema,
+];
+
+interface SuccessFacts {
+  readonly resource: Resource;
+  /** The name of the resource in component names. */
+  readonly name: string;
+  /** The name of the called procedure, or null for another operation. */
+  readonly procedure: string | null;
+}
+
+const tagOf = ({ etag }: Resource): JsonSchema => etag === null ? {} : { ETag: text };
+const rowOf = ({ name }: SuccessFacts) => json(schemaRef(name));
+const rowsOf = ({ name }: SuccessFacts) => json(objectOf({ items: arrayOf(schemaRef(name)) }));
+const countOf = () => json(objectOf({ count: whole }));
+
+const successes: Readonly<Record<OperationName, Success>> = {
+  list: [200, "A page.", pageContent],
+  export: [200, "A page.", pageContent],
+  get: [200, "The row.", ({ name }) => json(schemaRef(`${name}Selection`)), tagOf],
+  count: [200, "The number of rows.", countOf],
+  search: [200, "The rows found.", ({ name }) => json(foundRows(name))],
+  aggregate: [200, "The groups.", ({ resource }) => json(groupsOf(resource))],
+  create: [
+    201,
+    "The created row.",
+    rowOf,
+    (resource) => ({ Location: text, ...tagOf(resource) }),
+  ],
+  update: [200, "The row.", rowOf, tagOf],
+  replace: [200, "The row.", rowOf, tagOf],
+  restore: [200, "The row.", rowOf, tagOf],
+  delete: [204, "Deleted."],
+  import: [
+    200,
+    "How many rows the body has, and how many were written.",
+    () => json(objectOf({ rows: whole, written: whole })),
+  ],
+  "batch-create": [201, "The created rows.", rowsOf],
+  "batch-replace": [200, "The rows, in the order of the items.", rowsOf],
+  upsert: [200, "The rows, in the order of the items.", rowsOf],
+  "batch-update": [200, "The number of rows.", countOf],
+  "batch-delete": [200, "The number of rows.", countOf],
+  procedure: [200, "What it returns.", dataOf],
+  subscribe: [200, "The stream.", () => stream(rowStream)],
+  "subscribe-aggregate": [200, "The stream.", () => stream(aggregateStream)],
+};
+
+function dataOf({ resource, procedure }: SuccessFacts): JsonSchema {
+  const found = procedure === null ? undefined : resource.procedures.get(procedure);
+  const data = found === undefined ? {} : describeProcedure(procedure ?? "", found).output;
+  return json(objectOf({ data }));
 }
 
 const whole = { type: "integer", minimum: 0 };
@@ -175,7 +155,7 @@ function arrayOf(items: JsonSchema): JsonSchema {
   return { type: "array", items };
 }
 
-function pageContent({ capabilities }: Resource, name: string): JsonSchema {
+function pageContent({ resource: { capabilities }, name }: SuccessFacts): JsonSchema {
   const page = objectOf({
     items: arrayOf(schemaRef(`${name}Selection`)),
     nextCursor: { type: "string", nullable: true },

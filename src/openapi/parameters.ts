@@ -7,65 +7,48 @@ import { describeRelation } from "./service_schema.ts";
 import type { FieldListName } from "../resource/model/caller_fields.ts";
 
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
-  switch (name) {
-    case "list":
-      return listParameters(resource);
-    case "get":
-      return viewParameters(resource);
-    case "create":
-      return mayUpsert(resource)
-        ? onParameter(
-          resource,
-          "Changes the row with the body's values of this unique key, if any.",
-        )
-        : [];
-    case "upsert":
-      return onParameter(
-        resource,
-        "The unique key that rows are found by; the primary key unless set.",
-      );
-    case "count":
-      return [filterParameter(resource, true), ...deletedParameter(resource)];
-    case "search":
-      return searchParameters(resource);
-    case "aggregate":
-      return [filterParameter(resource, true), ...aggregateParameters(resource)];
-    case "subscribe-aggregate":
-      return [filterParameter(resource, false), ...aggregateParameters(resource)];
-    case "subscribe":
-      return [
-        filterParameter(resource, false),
-        ...viewParameters(resource),
-        flagParameter("skipExisting", "Sends no rows at first, only their changes."),
-        parameter("resumeFrom", { type: "string" }, "The last `id` that was received."),
-      ];
-    case "import":
-      return [
-        parameter(
-          "mode",
-          { type: "string", enum: ["all", "chunks"], default: "all" },
-          "All rows or none, or a transaction for each chunk.",
-        ),
-        parameter(
-          "chunk",
-          { type: "integer", minimum: 1, maximum: 10_000, default: 1_000 },
-          "How many rows a chunk has; with `mode=chunks`.",
-        ),
-        flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
-      ];
-    case "export":
-    case "update":
-    case "replace":
-    case "delete":
-    case "restore":
-    case "batch-create":
-    case "batch-update":
-    case "batch-replace":
-    case "batch-delete":
-    case "procedure":
-      return [];
-  }
+  return parameters[name]?.(resource) ?? [];
 }
+
+type Parameters = (resource: Resource) => readonly JsonSchema[];
+
+/** The query parameters of the operations. An operation without an entry has none. */
+const parameters: Readonly<Partial<Record<OperationName, Parameters>>> = {
+  list: listParameters,
+  get: viewParameters,
+  create: (resource) =>
+    mayUpsert(resource)
+      ? onParameter(resource, "Changes the row with the body's values of this unique key, if any.")
+      : [],
+  upsert: (resource) =>
+    onParameter(resource, "The unique key that rows are found by; the primary key unless set."),
+  count: (resource) => [filterParameter(resource, true), ...deletedParameter(resource)],
+  search: searchParameters,
+  aggregate: (resource) => [filterParameter(resource, true), ...aggregateParameters(resource)],
+  "subscribe-aggregate": (resource) => [
+    filterParameter(resource, false),
+    ...aggregateParameters(resource),
+  ],
+  subscribe: (resource) => [
+    filterParameter(resource, false),
+    ...viewParameters(resource),
+    flagParameter("skipExisting", "Sends no rows at first, only their changes."),
+    parameter("resumeFrom", { type: "string" }, "The last `id` that was received."),
+  ],
+  import: () => [
+    parameter(
+      "mode",
+      { type: "string", enum: ["all", "chunks"], default: "all" },
+      "All rows or none, or a transaction for each chunk.",
+    ),
+    parameter(
+      "chunk",
+      { type: "integer", minimum: 1, maximum: 10_000, default: 1_000 },
+      "How many rows a chunk has; with `mode=chunks`.",
+    ),
+    flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
+  ],
+};
 
 function listParameters(resource: Resource): readonly JsonSchema[] {
   return [
@@ -191,19 +174,13 @@ function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]
 
 function orderParameter(resource: Resource): JsonSchema {
   const { fields } = resource;
-  const keys = fields.readable.filter((column) => fields.sortable.has(column)).flatMap(
-    ({ name }) => [name, `${name}:asc`, `${name}:desc`, `-${name}`],
-  );
+  const names = fields.readable.filter((column) => fields.sortable.has(column))
+    .map(({ name }) => name);
   return parameter(
     "orderBy",
-    { type: "string", ...(keys.length === 0 ? { maxLength: 0 } : {}) },
+    { type: "string", ...(names.length === 0 ? { maxLength: 0 } : {}) },
     `Keys with commas between them, 8 at most, each once: \`field\`, \`field:desc\` or \`-field\`. ` +
-      `Fields: ${
-        fields.readable.filter((one) => fields.sortable.has(one)).map(({ name }) => name).join(
-          ", ",
-        ) ||
-        "none"
-      }${perUser(resource, "readable", "sortable")}.`,
+      `Fields: ${names.join(", ") || "none"}${perUser(resource, "readable", "sortable")}.`,
   );
 }
 

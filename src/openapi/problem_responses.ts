@@ -68,41 +68,33 @@ function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
 const text = { schema: { type: "string" } };
 const whole = { schema: { type: "integer", minimum: 0 } };
 
+const challengeType = {
+  "Service-Challenge-Type": { schema: { type: "string", enum: ["pow", "captcha"] } },
+};
+
+const headersOfStatus: Readonly<Record<number, JsonSchema>> = {
+  401: { "WWW-Authenticate": text },
+  429: { "Retry-After": whole, RateLimit: text, "RateLimit-Policy": text },
+  503: { "Retry-After": whole },
+};
+
+const headersOfCode: Readonly<Partial<Record<ProblemSlug, JsonSchema>>> = {
+  "proof-of-work-required": {
+    ...challengeType,
+    "Service-PoW-Challenge": text,
+    "Service-PoW-Difficulty": whole,
+    "Service-PoW-Algorithm": { schema: { type: "string", enum: ["sha256"] } },
+  },
+  "captcha-required": {
+    ...challengeType,
+    "Service-Captcha-Provider": text,
+    "Service-Captcha-Sitekey": text,
+    "Service-Captcha-Action": text,
+  },
+};
+
 function headersOf(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
-  switch (status) {
-    case 401:
-      return { headers: { "WWW-Authenticate": text } };
-    case 428: {
-      const pow = slugs.includes("proof-of-work-required");
-      const captcha = slugs.includes("captcha-required");
-      if (!pow && !captcha) return {};
-      return {
-        headers: {
-          "Service-Challenge-Type": { schema: { type: "string", enum: ["pow", "captcha"] } },
-          ...(pow
-            ? {
-              "Service-PoW-Challenge": text,
-              "Service-PoW-Difficulty": whole,
-              "Service-PoW-Algorithm": { schema: { type: "string", enum: ["sha256"] } },
-            }
-            : {}),
-          ...(captcha
-            ? {
-              "Service-Captcha-Provider": text,
-              "Service-Captcha-Sitekey": text,
-              "Service-Captcha-Action": text,
-            }
-            : {}),
-        },
-      };
-    }
-    case 429:
-      return {
-        headers: { "Retry-After": whole, RateLimit: text, "RateLimit-Policy": text },
-      };
-    case 503:
-      return { headers: { "Retry-After": whole } };
-    default:
-      return {};
-  }
+  const all = [headersOfStatus[status], ...slugs.map((slug) => headersOfCode[slug])];
+  const headers: JsonSchema = Object.assign({}, ...all);
+  return Object.keys(headers).length === 0 ? {} : { headers };
 }
