@@ -12,16 +12,12 @@ export interface WebLocks {
 
 /** The options of a request for a Web Lock. */
 export interface WebLockOptions {
-  mode?: "exclusive" | "shared";
-  ifAvailable?: boolean;
-  steal?: boolean;
   signal?: AbortSignal;
 }
 
 /** IndexedDB, the global `indexedDB`. */
 export interface IndexedDbFactory {
   open(name: string, version?: number): IndexedDbOpenRequest;
-  deleteDatabase(name: string): IndexedDbOpenRequest;
 }
 
 /** A request to an IndexedDB database. */
@@ -35,12 +31,10 @@ export interface IndexedDbRequest<T> {
 /** The request that opens an IndexedDB database. */
 export interface IndexedDbOpenRequest extends IndexedDbRequest<IndexedDbDatabase> {
   onupgradeneeded: ((event: never) => unknown) | null;
-  onblocked: ((event: never) => unknown) | null;
 }
 
 /** An IndexedDB database. */
 export interface IndexedDbDatabase {
-  readonly objectStoreNames: { contains(name: string): boolean };
   onversionchange: ((event: never) => unknown) | null;
   onclose: ((event: Event) => unknown) | null;
   createObjectStore(
@@ -59,11 +53,9 @@ export interface IndexedDbDatabase {
 export interface IndexedDbTransaction {
   readonly error: Error | null;
   oncomplete: ((event: Event) => unknown) | null;
-  onerror: ((event: Event) => unknown) | null;
   onabort: ((event: Event) => unknown) | null;
   objectStore(name: string): IndexedDbObjectStore;
   commit(): void;
-  abort(): void;
 }
 
 /** An object store of an IndexedDB database. */
@@ -74,8 +66,6 @@ export interface IndexedDbObjectStore {
   add(value: unknown, key?: IndexedDbKey): IndexedDbRequest<unknown>;
   put(value: unknown, key?: IndexedDbKey): IndexedDbRequest<unknown>;
   delete(key: IndexedDbKey): IndexedDbRequest<undefined>;
-  clear(): IndexedDbRequest<undefined>;
-  count(): IndexedDbRequest<number>;
 }
 
 /** A key of an IndexedDB object store. */

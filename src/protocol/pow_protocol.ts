@@ -13,15 +13,14 @@ export const powAlgorithm = "sha256";
 /** The maximum length of a nonce in the proof-of-work protocol. */
 export const maxNonceLength = 64;
 
-/** Returns true if a digest, as 32-bit words, begins with at least `bits` zero bits. */
-export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
-  let left = bits;
-  for (let i = 0; left > 0; i++) {
-    const word = digest[i];
-    if (word === undefined || Math.clz32(word) < Math.min(left, 32)) return false;
-    left -= 32;
+/** Returns true if a digest begins with at least `bits` zero bits. */
+export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
+  let zeros = 0;
+  for (const byte of digest) {
+    zeros += Math.clz32(byte) - 24;
+    if (byte !== 0) break;
   }
-  return true;
+  return zeros >= bits;
 }
 
 /** The letters of base64url, in the order of their values. Nonces consist of them. */

@@ -1,73 +1,33 @@
 /**
- * SHA-256 (FIPS 180-4) in plain TypeScript, also for browsers. For messages of a few blocks it is
- * faster than a call into a native library. It can continue from a midstate (the state after some
- * blocks), which HMAC and proof of work need.
+ * SHA-256 (FIPS 180-4) in plain TypeScript, for the search for a proof of work in browsers. The
+ * platform's functions are asynchronous, and cannot continue from the state after some blocks.
  */
-export interface Sha256 {
-  /** Returns the 32 bytes of the digest, in a new array. */
-  digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /**
-   * Returns the digest as eight words. The hashed bytes are those of `midstate`, and then the first
-   * `length` bytes of the message. The hasher owns the array, and the next call overwrites it.
-   */
-  words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
-}
-
-/** The intermediate state of a SHA-256 hash after a whole number of blocks. */
-export interface Midstate {
-  readonly state: Int32Array;
-  /** The number of hashed bytes, a multiple of 64. */
-  readonly bytes: number;
-}
 
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Creates a hasher of SHA-256. It reuses its buffers, so that hashing allocates no memory. */
-export function createSha256(): Sha256 {
-  const state = new Int32Array(8);
-  const schedule = new Int32Array(scheduleWords);
-  const lastBlocks = new Uint8Array(2 * blockBytes);
-
-  function words(message: Uint8Array, length: number, midstate: Midstate = beginning): Int32Array {
-    state.set(midstate.state);
-    let at = 0;
-    for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
-    // The padding: the last block contains the rest of the message, a one bit, and the length in
-    // bits. If there is no room for the length, another block follows.
-    const rest = length - at;
-    const end = rest + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
-    for (let i = 0; i < rest; i++) lastBlocks[i] = message[at + i]!;
-    lastBlocks[rest] = 0x80;
-    lastBlocks.fill(0, rest + 1, end);
-    const total = midstate.bytes + length;
-    writeWord(lastBlocks, end - 8, Math.floor(total / 2 ** 29));
-    writeWord(lastBlocks, end - 4, total << 3);
-    for (at = 0; at < end; at += blockBytes) compressBlock(lastBlocks, at);
-    return state;
-  }
-
-  function compressBlock(bytes: Uint8Array, at: number): void {
-    readBlock(bytes, at, schedule);
-    compress(state, schedule);
-  }
-
-  return {
-    words,
-    digest: (message) => wordsToBytes(words(message, message.length)),
-  };
+/** Returns the digest of a message. */
+export function sha256(message: Uint8Array): Uint8Array<ArrayBuffer> {
+  const padded = new Uint8Array(Math.ceil((message.length + 9) / blockBytes) * blockBytes);
+  padded.set(message);
+  padded[message.length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setUint32(padded.length - 4, message.length * 8);
+  stateAfter(padded).forEach((word, index) => view.setInt32(4 * index, word));
+  return padded.slice(0, 32);
 }
 
-/** Returns the state of SHA-256 after whole blocks. Throws a RangeError for a partial block. */
-export function midstateAfter(blocks: Uint8Array): Midstate {
+/** Returns the state of a hash after whole blocks. Throws a RangeError for a partial block. */
+export function stateAfter(blocks: Uint8Array): Int32Array {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
   const state = initialState.slice();
   const schedule = new Int32Array(scheduleWords);
+  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.length);
   for (let at = 0; at < blocks.length; at += blockBytes) {
-    readBlock(blocks, at, schedule);
+    for (let i = 0; i < 16; i++) schedule[i] = view.getInt32(at + 4 * i);
     compress(state, schedule);
   }
-  return { state, bytes: blocks.length };
+  return state;
 }
 
 /** The length of the message schedule of SHA-256, in words. */
@@ -111,27 +71,6 @@ export function compress(state: Int32Array, schedule: Int32Array): void {
   state[6]! += g;
   state[7]! += h;
 }
-/** Reads a block byte by byte, because creating a DataView takes as long as reading the block. */
-function readBlock(bytes: Uint8Array, at: number, schedule: Int32Array): void {
-  for (let i = 0, next = at; i < 16; i++, next += 4) {
-    schedule[i] = bytes[next]! << 24 | bytes[next + 1]! << 16 | bytes[next + 2]! << 8 |
-      bytes[next + 3]!;
-  }
-}
-
-function writeWord(bytes: Uint8Array, at: number, word: number): void {
-  bytes[at] = word >>> 24;
-  bytes[at + 1] = word >>> 16;
-  bytes[at + 2] = word >>> 8;
-  bytes[at + 3] = word;
-}
-
-/** Returns the words of a SHA-256 digest as bytes, big-endian. */
-export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(4 * words.length);
-  for (let i = 0; i < words.length; i++) writeWord(bytes, 4 * i, words[i]!);
-  return bytes;
-}
 
 const primes: readonly number[] = firstPrimes(64);
 
@@ -139,8 +78,6 @@ const primes: readonly number[] = firstPrimes(64);
 export const roundConstants: Int32Array = Int32Array.from(primes, (prime) => fraction(prime, 3));
 
 const initialState: Int32Array = Int32Array.from(primes.slice(0, 8), (prime) => fraction(prime, 2));
-
-const beginning: Midstate = { state: initialState, bytes: 0 };
 
 function firstPrimes(count: number): number[] {
   const found: number[] = [];

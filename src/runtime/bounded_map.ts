@@ -2,8 +2,7 @@
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
-  readonly size: number;
-  /** Returns the entries. The iteration does not make an entry more recently used. */
+  /** Returns the entries. The iteration does not count as use of an entry. */
   entries(): Iterable<readonly [K, V]>;
 }
 
@@ -62,11 +61,6 @@ export function boundedMap<K, V>(
       return aged;
     },
     set: remember,
-    get size() {
-      let size = young.size;
-      for (const key of old.keys()) if (!young.has(key)) size++;
-      return size;
-    },
     *entries() {
       yield* young;
       for (const entry of old) if (!young.has(entry[0])) yield entry;

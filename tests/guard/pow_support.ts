@@ -7,7 +7,8 @@ import {
 import { solve } from "../../src/client/pow/solve.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import { Problem } from "../../src/problem/problem.ts";
+import type { Observation, PowRefusal } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 /** A request that the tests demand work for. */
@@ -26,6 +27,12 @@ export const difficulty = 8;
 export interface Bench extends ProofOfWork {
   readonly observations: readonly Observation[];
   now: number;
+  /** Uses a solution. Resolves to null, or to the reason of the refusal. */
+  verifySolution(
+    headers: Headers,
+    of: FingerprintedRequest,
+    difficulty: number,
+  ): Promise<PowRefusal | null>;
   /** A fresh challenge. */
   token(of?: FingerprintedRequest, difficulty?: number): string;
   /** The headers of a request with a fresh challenge, solved. */
@@ -47,6 +54,17 @@ export function powBench(parts: Partial<ProofOfWorkOptions> = {}): Bench {
     ...pow,
     observations,
     now: 1_800_000_000_000,
+    async verifySolution(headers, of, bits) {
+      const solution = pow.checkSolution(headers, of, bits);
+      if (typeof solution === "string") return solution;
+      try {
+        await pow.requireSolution(headers, of, bits);
+        return null;
+      } catch (error) {
+        if (error instanceof Problem) return "replayed";
+        throw error;
+      }
+    },
     token(of = facts, bits = difficulty) {
       return pow.issueChallenge(of, bits)[powHeaders.challenge] ?? "";
     },

@@ -1,5 +1,5 @@
 import { base64urlLetters } from "../../protocol/pow_protocol.ts";
-import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
+import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
  * A range of 65,536 nonces that differ only in their last four characters. These four form one
@@ -8,8 +8,8 @@ import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.
  */
 export interface NonceRange {
   readonly prefix: string;
-  /** The state of SHA-256 after all blocks except the last. */
-  readonly midstate: Midstate;
+  /** The state of the hash after all blocks except the last block. */
+  readonly midstate: Int32Array;
   /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
   /** The index of the varying word in the last block. */
@@ -42,7 +42,7 @@ export function nonceRange(token: string, counter: number): NonceRange {
   const blockStart = bytes.length - blockBytes;
   return {
     prefix,
-    midstate: midstateAfter(bytes.subarray(0, blockStart)),
+    midstate: stateAfter(bytes.subarray(0, blockStart)),
     block: Int32Array.from({ length: 16 }, (_, i) => view.getInt32(blockStart + wordBytes * i)),
     at: (offset - blockStart) / wordBytes,
   };

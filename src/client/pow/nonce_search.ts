@@ -1,5 +1,5 @@
 import { hasLeadingZeroBits } from "../../protocol/pow_protocol.ts";
-import { createSha256 } from "../../protocol/sha256.ts";
+import { sha256 } from "../../protocol/sha256.ts";
 import { nonceAt, nonceRange, nonceRangeSize, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
 
@@ -83,6 +83,5 @@ export function createNonceSearch(
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {
-  const message = new TextEncoder().encode(`${token}:${nonce}`);
-  return hasLeadingZeroBits(createSha256().words(message, message.length), difficulty);
+  return hasLeadingZeroBits(sha256(new TextEncoder().encode(`${token}:${nonce}`)), difficulty);
 }

@@ -10,7 +10,7 @@ export function createPlainScan(): Scan {
     schedule.set(block);
     for (let index = from; index < to; index++) {
       schedule[at] = varyingWord(index);
-      for (let i = 0; i < 8; i++) state[i] = midstate.state[i]!;
+      for (let i = 0; i < 8; i++) state[i] = midstate[i]!;
       compress(state, schedule);
       if ((state[0]! & mask) === 0) return index;
     }

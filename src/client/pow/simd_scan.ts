@@ -33,7 +33,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
 /** Returns the input of a SIMD scan: hash state, block and mask, in the order of the memory. */
 export function simdScanInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemoryOffsets.mask / 4 + 1);
-  input.set(midstate.state, simdMemoryOffsets.state / 4);
+  input.set(midstate, simdMemoryOffsets.state / 4);
   input.set(block, simdMemoryOffsets.block / 4);
   input[simdMemoryOffsets.mask / 4] = zeroBitsMask(difficulty);
   return input;

@@ -1,16 +1,17 @@
-import { base64urlLength, decodeBase64url, encodeBase64url } from "../../protocol/byte_text.ts";
-import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
-import { fingerprintWordCount } from "./request_fingerprint.ts";
+import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
+import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
+import { base64urlLength, decodeBase64url } from "../../protocol/byte_text.ts";
+import { fingerprintBytes } from "./request_fingerprint.ts";
 
 /** The content of a proof-of-work challenge without its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
-  /** The fingerprint of the request, from `createFingerprint`: only its first six words. */
-  readonly fingerprint: Int32Array;
+  readonly fingerprint: Uint8Array;
 }
 
-/** The content of a verified token. `fingerprint` is overwritten by the next call of `open`. */
+/** The content of a verified token. */
 export interface OpenedToken extends PowChallenge {
   /** The token's authentication code, by which the challenge is identified. */
   readonly id: string;
@@ -31,44 +32,39 @@ export interface ChallengeTokens {
  * belong to another field. The first secret signs, and all secrets verify.
  */
 export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
-  const keys = secrets.map((secret) => createHmacSha256(new TextEncoder().encode(secret)));
-  const [sealing] = keys;
+  const [sealing] = secrets;
   if (sealing === undefined) throw new Error("Cannot seal challenges without a secret");
-  const payload = new Uint8Array(payloadBytes);
-  const view = new DataView(payload.buffer);
-  const code = new Uint8Array(codeBytes);
-  const fingerprint = new Int32Array(fingerprintWordCount);
-
   return {
     seal({ difficulty, expiresAtMs, fingerprint }, random) {
-      view.setUint8(0, version);
-      view.setUint8(1, difficulty);
-      view.setUint16(2, Math.floor(expiresAtMs / 2 ** 32));
-      view.setUint32(4, expiresAtMs % 2 ** 32);
+      const payload = Buffer.alloc(payloadBytes);
+      payload.set([version, difficulty]);
+      payload.writeUIntBE(Math.floor(expiresAtMs), 2, 6);
       payload.set(random, 8);
-      for (let i = 0; i < fingerprintWordCount; i++) {
-        view.setInt32(fingerprintStart + 4 * i, fingerprint[i]!);
-      }
-      return `${encodeBase64url(payload)}.${encodeBase64url(sealing.sign(payload))}`;
+      payload.set(fingerprint, fingerprintStart);
+      return `${payload.toString("base64url")}.${codeOf(payload, sealing).toString("base64url")}`;
     },
     open(token) {
+      const [payload, code] = [Buffer.alloc(payloadBytes), Buffer.alloc(codeBytes)];
       const isToken = token.length === challengeTokenLength && token[payloadLength] === "." &&
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);
       if (!isToken) return "malformed";
-      if (!keys.some((key) => key.verify(payload, code))) return "forged";
+      if (!secrets.some((secret) => timingSafeEqual(codeOf(payload, secret), code))) {
+        return "forged";
+      }
       // The authentication code is right, so another version of the service created the token.
       if (payload[0] !== version) return "malformed";
-      for (let i = 0; i < fingerprintWordCount; i++) {
-        fingerprint[i] = view.getInt32(fingerprintStart + 4 * i);
-      }
       return {
-        difficulty: view.getUint8(1),
-        expiresAtMs: view.getUint16(2) * 2 ** 32 + view.getUint32(4),
-        fingerprint,
+        difficulty: payload.readUInt8(1),
+        expiresAtMs: payload.readUIntBE(2, 6),
+        fingerprint: payload.subarray(fingerprintStart),
         id: token.slice(payloadLength + 1),
       };
     },
   };
+}
+
+function codeOf(payload: Uint8Array, secret: string): Buffer {
+  return createHmac("sha256", secret).update(payload).digest();
 }
 
 const version = 1;
@@ -77,7 +73,7 @@ const version = 1;
 export const randomByteCount = 16;
 
 const fingerprintStart = 8 + randomByteCount;
-const payloadBytes = fingerprintStart + 4 * fingerprintWordCount;
+const payloadBytes = fingerprintStart + fingerprintBytes;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 

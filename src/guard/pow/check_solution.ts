@@ -1,10 +1,11 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/pow_protocol.ts";
-import { createSha256 } from "../../protocol/sha256.ts";
 import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { maxDifficulty } from "./difficulty.ts";
-import { type FingerprintedRequest, fingerprintWordCount } from "./request_fingerprint.ts";
-import { challengeTokenLength, type ChallengeTokens } from "./challenge_token.ts";
+import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
+import type { ChallengeTokens } from "./challenge_token.ts";
 
 /**
  * Checks a solution without the store. Returns the solution if it is valid for this request and
@@ -26,7 +27,6 @@ export interface PowSolution {
 
 export interface SolutionCheckOptions {
   readonly tokens: ChallengeTokens;
-  readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;
   readonly challengeTtlMs: number;
   readonly clock: Clock;
 }
@@ -39,21 +39,7 @@ const claimMarginMs = 60_000;
 
 /** Creates the function that checks solutions. Only the difficulty in the signed token counts. */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
-  const { tokens, fingerprintOf, challengeTtlMs, clock } = parts;
-  const hasher = createSha256();
-  const message = new Uint8Array(challengeTokenLength + 1 + maxNonceLength);
-
-  function hash(token: string, nonce: string): Int32Array {
-    write(token, 0);
-    message[token.length] = colon;
-    write(nonce, token.length + 1);
-    return hasher.words(message, token.length + 1 + nonce.length);
-  }
-
-  function write(text: string, at: number): void {
-    for (let i = 0; i < text.length; i++) message[at + i] = text.charCodeAt(i);
-  }
-
+  const { tokens, challengeTtlMs, clock } = parts;
   return (headers, facts, difficulty) => {
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
@@ -68,19 +54,13 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     // No token is valid for so long: its expiry has another unit, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
-    if (!isSame(opened.fingerprint, fingerprintOf(facts))) return "other-request";
-    if (!hasLeadingZeroBits(hash(token, nonce), opened.difficulty)) return "unsolved";
+    if (Buffer.compare(opened.fingerprint, fingerprintOf(facts)) !== 0) return "other-request";
+    const digest = createHash("sha256").update(`${token}:${nonce}`).digest();
+    if (!hasLeadingZeroBits(digest, opened.difficulty)) return "unsolved";
     return { id: opened.id, claimUntilMs: opened.expiresAtMs + claimMarginMs };
   };
 }
 
-const colon = 0x3a;
-
 function isNonce(text: string): boolean {
   return text.length <= maxNonceLength && /^[\w-]+$/.test(text);
-}
-
-function isSame(one: Int32Array, other: Int32Array): boolean {
-  for (let i = 0; i < fingerprintWordCount; i++) if (one[i] !== other[i]) return false;
-  return true;
 }

@@ -4,10 +4,9 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { claimKey } from "../../kv/claim_key.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { PowRefusal } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type CheckSolution, createSolutionCheck } from "./check_solution.ts";
-import { createFingerprint, type FingerprintedRequest } from "./request_fingerprint.ts";
+import { type CheckSolution, createSolutionCheck, type PowSolution } from "./check_solution.ts";
+import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomByteCount } from "./challenge_token.ts";
 
 /** Issues proof-of-work challenges, and accepts one solution of each. */
@@ -17,16 +16,10 @@ export interface ProofOfWork {
   /** Checks a solution without the store, and does not mark it as used. */
   readonly checkSolution: CheckSolution;
   /**
-   * Verifies a solution and marks it as used. Returns null if it is unused and valid for this
-   * request and difficulty, and otherwise the reason. Rejects with a `StoreError` if the store does
-   * not say if it was used before.
+   * Marks a solution as used if it is valid for this request at this difficulty, and unused.
+   * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store cannot
+   * determine whether the solution was used.
    */
-  verifySolution(
-    headers: Headers,
-    facts: FingerprintedRequest,
-    difficulty: number,
-  ): Promise<PowRefusal | null>;
-  /** Resolves if the request has a valid solution, else rejects with `proof-of-work-required`. */
   requireSolution(
     headers: Headers,
     facts: FingerprintedRequest,
@@ -53,8 +46,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
   const tokens = createChallengeTokens(parts.secrets);
-  const fingerprintOf = createFingerprint();
-  const checkSolution = createSolutionCheck({ tokens, fingerprintOf, challengeTtlMs, clock });
+  const checkSolution = createSolutionCheck({ tokens, challengeTtlMs, clock });
   const known = boundedMap<string, KnownSolution>(20_000);
 
   function issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string> {
@@ -68,14 +60,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
     };
   }
 
-  async function take(
-    headers: Headers,
-    facts: FingerprintedRequest,
-    difficulty: number,
-  ): Promise<UsedSolution | PowRefusal> {
-    const solution = checkSolution(headers, facts, difficulty);
-    if (typeof solution === "string") return solution;
-    const { id, claimUntilMs } = solution;
+  async function take({ id, claimUntilMs }: PowSolution): Promise<UsedSolution | "replayed"> {
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
     // Reads `returns` as late as here, because another request may have increased it.
     const remember = (usedUntil: number, more = 0) =>
@@ -104,12 +89,9 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   return {
     issueChallenge,
     checkSolution,
-    async verifySolution(headers, facts, difficulty) {
-      const taken = await take(headers, facts, difficulty);
-      return typeof taken === "string" ? taken : null;
-    },
     async requireSolution(headers, facts, difficulty) {
-      const taken = await take(headers, facts, difficulty);
+      const solution = checkSolution(headers, facts, difficulty);
+      const taken = typeof solution === "string" ? solution : await take(solution);
       if (typeof taken !== "string") return taken;
       const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });

@@ -51,12 +51,12 @@ const maxTokenLength = 8_192;
 /** Milliseconds after which a token that never expires is verified again. */
 const unendingMs = 300_000;
 
-async function open(
+function open(
   options: ResolvedJwtAuthOptions,
   { runtime: { clock, observe } }: AuthenticatorDependencies,
-): Promise<Authenticator> {
+): Authenticator {
   const tokens = new VerifiedTokens(clock);
-  const verify = await createTokenVerifier(options, {
+  const verify = createTokenVerifier(options, {
     clock,
     observe,
     onChange: () => tokens.forget(),

@@ -13,11 +13,11 @@ export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   readonly onChange: () => void;
 }
 
-/** Creates the function that verifies tokens. Rejects with a plain Error for an unusable key. */
-export async function createTokenVerifier(
+/** Creates the verification of tokens. Throws a plain Error for a key that cannot be used. */
+export function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,
-): Promise<VerifyToken> {
+): VerifyToken {
   const { secret, key, jwks } = options;
   const verify = (algorithms: readonly JwtAlgorithm[]) => (token: string, by: VerificationKey) =>
     verifyJwt(token, by, { ...options, algorithms, now: parts.clock.now() });

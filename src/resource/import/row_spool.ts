@@ -80,18 +80,12 @@ export class RowSpool implements AsyncDisposable {
       run?.lines.push(line);
       run?.rows.push(cells);
     }
-    const mark = runs.some((run) => run.rows.some((cells) => cells.some(isInexact)))
-      ? exactMark
-      : "";
-    return `${mark}${writeJson(runs)}\n`;
+    return `${writeJson(runs)}\n`;
   }
 
   #rowsOf(text: string): readonly PreparedRow[] {
     // `#textOf` has written this string, so it has the type.
-    const runs =
-      (text.startsWith(exactMark)
-        ? parseShallowJson(text.slice(exactMark.length))
-        : JSON.parse(text)) as readonly Run[];
+    const runs = parseShallowJson(text) as readonly Run[];
     return runs.flatMap(({ columns, lines, rows }) => {
       const shape = this.#shapeOf(columns);
       return rows.map((cells, at) => new PreparedRow(lines[at] ?? 0, new ShapedRow(shape, cells)));
@@ -108,20 +102,12 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Returns true for a value that `JSON.parse` might not restore exactly. */
-function isInexact(value: unknown): boolean {
-  return typeof value === "bigint" || typeof value === "object" && value !== null;
-}
-
 /** Adjacent rows with the same columns. */
 interface Run {
   readonly columns: readonly number[];
   readonly lines: number[];
   readonly rows: (readonly unknown[])[];
 }
-
-/** The first character of a line that `JSON.parse` might not restore exactly. */
-const exactMark = "!";
 
 class SpoolFile {
   readonly #file: FileHandle;
