@@ -75,7 +75,7 @@ async function readColumns(
       notNull: cell.flag(`"notnull"`),
       defaultSql: cell.textOrNull("dflt_value"),
       keyPosition: cell.number("pk"),
-      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: cell.flag("hidden IN (2, 3)"),
     },
     "FROM pragma_table_xinfo(?)",

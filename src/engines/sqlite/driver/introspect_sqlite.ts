@@ -100,7 +100,7 @@ async function readColumns(connection: Connection, view: string | null = null) {
       defaultSql: cell.textOrNull("c.dflt_value"),
       /** The column's position in the key from 1, or 0. */
       keyPosition: cell.number("c.pk"),
-      // In this PRAGMA, 2 means VIRTUAL and 3 means STORED.
+      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: cell.flag("c.hidden IN (2, 3)"),
     },
     `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
