@@ -26,7 +26,7 @@ export interface AppPagesDependencies {
   readonly store: AppStore;
 }
 
-/** Returns the app's other pages. Throws a plain Error if a resource has the path of a page. */
+/** Returns pages such as health checks. Throws a plain Error if a resource has such a path. */
 export function createAppPages(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
     AppPagesDependencies,

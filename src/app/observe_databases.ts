@@ -4,7 +4,7 @@ import type { ParsedConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import type { Database } from "../db/database.ts";
 
-/** Returns the configuration, in which metrics and spans measure each driver, once. */
+/** Returns the configuration with drivers that metrics and spans measure. Wraps each only once. */
 export async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

@@ -121,7 +121,7 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
   );
 }
 
-/** Switches to a role once, because a member can lack the option SET of the role (Postgres 16). */
+/** Switches to a role to test it: a member of the role can lack its option SET (Postgres 16). */
 async function requireTaking(role: string, login: Driver): Promise<void> {
   try {
     await actingDriver(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });

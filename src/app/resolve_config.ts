@@ -33,7 +33,7 @@ import type { SecurityHeaders } from "../service/responder.ts";
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The names of the environment variables whose secrets are missing, so that they are random. */
+  /** The environment variables whose secrets are missing. The app uses random secrets instead. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
   /** True if the app serves the OpenAPI document and the schema below `/__service`. */

@@ -22,7 +22,7 @@ export async function fitRows(
   }
 }
 
-/** Returns a value within the size limit. Truncates long strings, and further if necessary. */
+/** Returns a value within the size limit. Truncates long strings, if necessary twice. */
 export function shortenValue(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;

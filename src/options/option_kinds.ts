@@ -89,7 +89,7 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/** Describes a synchronous function. An async function is rejected: its promise is no result. */
+/** Describes a synchronous function. Rejects an async function, because it returns a promise. */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",

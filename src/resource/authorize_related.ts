@@ -13,7 +13,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** The accesses to other resources, or of other kinds, that an operation needs. */
+/** Rights that an operation needs besides its main access: for other resources or operations. */
 export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;

@@ -68,7 +68,7 @@ export function boundedMap<K, V>(
   };
 }
 
-/** No limit of bytes, for entries of similar size, for which the number is a sufficient limit. */
+/** No byte limit. For entries of similar size, their maximum number is sufficient. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
 /** The number of remembered hashes of strings that have occurred once. */

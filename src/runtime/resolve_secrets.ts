@@ -54,7 +54,7 @@ export function findSecrets(
   return found === undefined ? null : [found].flat();
 }
 
-/** Returns the secrets of an option or variable. Throws a plain Error if one is too short. */
+/** Returns the secrets of an option or variable. Throws an Error for a short or missing secret. */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
   const found = findSecrets(source, runtime);

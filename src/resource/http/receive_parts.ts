@@ -16,7 +16,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The maximum of received and unused bytes of one body. The parts of one record do not count. */
+/** The maximum of received bytes that are not used yet. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. Even a modem can. */

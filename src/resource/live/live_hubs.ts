@@ -19,7 +19,7 @@ import type { Resource } from "../model/resource.ts";
 import { isHiddenFromRole, reportPolicyBypasses } from "./shown_to_role.ts";
 
 export interface LiveHubsOptions {
-  /** How the changes of each database are recorded, by the database's configured driver. */
+  /** How the changes of each database are recorded. The keys are the configured drivers. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;
@@ -101,7 +101,7 @@ export class LiveHubs {
   }
 
   /**
-   * Ends the streams of tables from which the database now hides rows or columns of the service.
+   * Ends the streams of tables from which the database now hides rows or columns from the service.
    * Reports policies that do not restrict the served rows.
    */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {

@@ -23,7 +23,7 @@ export interface CallerFieldLists {
     readonly unreadable: ReadonlySet<ColumnInfo>;
     readonly notInsertable: ReadonlySet<ColumnInfo>;
   };
-  /** Returns the fields of the caller, which are a subset of {@link WidestFields}. */
+  /** Returns the fields of the caller, which are a subset of the fields of all callers. */
   narrow(): FieldPolicy;
 }
 

@@ -19,9 +19,9 @@ export interface CodeCaller {
 export interface OpenTransaction {
   readonly base: Driver;
   /**
-   * Runs `work` within the transaction. If `work` throws, only the part is rolled back. Throws a
-   * plain Error after the transaction has ended. `isSystem` is true if the part runs with the
-   * rights of the service.
+   * Runs `work` within the transaction. If `work` throws, only its changes are rolled back. Throws
+   * a plain Error after the transaction has ended. `isSystem` is true if `work` has the rights of
+   * the service.
    */
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }

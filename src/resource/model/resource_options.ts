@@ -115,7 +115,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** True to allow the relation in the `filter` of a request: `author.name==Ann`. Default: no. */
+  /** True to allow it in the `filter` of a request: `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -124,7 +124,7 @@ export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {
-  /** True to allow them in the `filter` of a request: `author.name==Ann`. Default: false. */
+  /** True to allow these relations in `filter`, e.g. `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 

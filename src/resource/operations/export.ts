@@ -103,7 +103,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // The export reads pages only as fast as the client does, and stops when it disconnects.
+        // Pages are read only as fast as the client receives them, and until it disconnects.
         body: ReadableStream.from(pages),
       };
     },

@@ -31,7 +31,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseRow(body, resource),
-      // The header is not required here, because the row might not exist. It is for an update.
+      // The header is not required yet: the row might not exist. An update requires it later.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: optimisticIdOf(request),
     };

@@ -11,8 +11,8 @@ import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
 /**
- * Resolves the query parameter `include` of a request to the relations to load. Its messages of a
- * 400 equal those for a list of the related resource.
+ * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
+ * the message that a list of the related resource would have.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""

@@ -49,7 +49,7 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   return reached;
 }
 
-/** Limits each resource of a request to the caller's fields, once: identities must be equal. */
+/** Limits each resource of a request to the caller's fields. Repeated calls return one copy. */
 class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;

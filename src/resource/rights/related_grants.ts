@@ -17,7 +17,7 @@ export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   written: new Map(),
 });
 
-/** Returns the resources for which a relation needs grants: its link table's and its target. */
+/** Returns the resources for which a relation needs grants: of its link table and its target. */
 export function resourcesReadByRelation(
   { steps }: Relation,
   { served }: Resource,

@@ -126,7 +126,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The first request has failed like this, too. Its problem contains no row.
+        // The stored reply of an invalid request is this problem, which contains no row.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

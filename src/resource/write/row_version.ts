@@ -38,8 +38,8 @@ export function expectedVersion(
 }
 
 /**
- * Adds the time of the update to its values, and the row's next version unless they contain one.
- * The row `current` must be locked, so that two writers cannot create the same version.
+ * Adds the update time to the values of an update, and the row's next version unless they contain
+ * one. The row `current` must be locked, so that two writers cannot create the same version.
  */
 export function withNextVersion(
   set: Assignments,

@@ -43,8 +43,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item, or returns undefined if there is none. Then it is the turn of all other
-   * identities first. If `mayGo` returns false for the first item of an identity, the identity is
+   * Takes the next item, or returns undefined if there is none. After that, the item's identity
+   * comes last. If `mayGo` returns false for the first item of an identity, the identity is
    * skipped.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {

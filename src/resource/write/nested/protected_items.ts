@@ -2,8 +2,8 @@ import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
 import type { RelatedWrite } from "../../model/operation.ts";
 
 /**
- * Returns how many rows of other resources a request writes, with the cost that the guard has for
- * them. Rows of resources without protection cost nothing.
+ * Returns the numbers of rows of other resources that a request writes, each with the protection
+ * (limits and challenges) of the resource. Rows of unprotected resources cost nothing.
  */
 export function protectedItems(writes: readonly RelatedWrite[]): readonly EmbeddedItems[] {
   return writes.flatMap(({ resource: { protections }, access, count }) => {

@@ -89,7 +89,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     this.#calls?.close();
   }
 
-  /** The work for the collected rows that the indexers must finish after the transaction. */
+  /** The remaining indexing of the collected rows, to finish after the transaction. */
   get pending(): readonly PendingIndexing[] {
     return this.#pending;
   }

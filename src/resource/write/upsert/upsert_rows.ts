@@ -121,7 +121,7 @@ async function writeSorted(
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
-  // Two upserts insert in the same order of keys, so they cannot deadlock.
+  // All upserts insert rows in the order of their keys, so that two of them cannot deadlock.
   const creations = fresh.toSorted((left, right) => compareKeys(left.name, right.name, by));
   const creation = { ...call, grant: create };
   const values = await mapItemsInTurn(

@@ -2,7 +2,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { invalidField, ownMember } from "./parse_fields.ts";
 
-/** Parses the id in the header of a write that its live events will contain. Throws a 400. */
+/** Parses the optimistic id in a write's header, for the write's live events. Throws a 400. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
   throw new Problem(

@@ -74,7 +74,7 @@ export function isStoredAlready(value: unknown, stored: unknown): boolean {
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
 
-/** Returns the values of a new row. They are checked without stored values. Throws a 422. */
+/** Returns the values of a new row, all of which must be valid. Throws a 422 otherwise. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return hasUnchangedInput(values) ? withoutGiven(values, () => false) : values;
 }

@@ -2,7 +2,7 @@ import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 
-/** Adds the defaults of the omitted columns in `wanted`. Throws a 422 for a required value. */
+/** Adds the defaults of omitted columns in `wanted`. Throws a 422 if a required one has none. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table" | "notInsertable">,
