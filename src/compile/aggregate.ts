@@ -44,7 +44,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the time check that runs for each group, after the sort. WHERE has a check before it. */
+/** Returns the time check that runs for each group, after the sort. WHERE has its own check. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
@@ -72,7 +72,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** Returns a dialect that binds the values of filters on exact metrics in the engine's form. */
+/** Returns a dialect for filters on exact metrics. It binds their values in the engine's form. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

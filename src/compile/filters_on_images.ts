@@ -12,7 +12,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileFilterOnRows } from "./where.ts";
 
-/** The input of a statement that evaluates filters on row images, which can be in no table. */
+/** The input of a statement for filters on row images, which need not be in the table. */
 export interface FiltersOnImages {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
@@ -23,7 +23,7 @@ export interface FiltersOnImages {
 
 /**
  * Compiles the statement that evaluates filters on row images. Its result has a row for each image:
- * the image's number, from 1, and a boolean for each filter. The conditions are those of a list.
+ * the image's number, from 1, and a boolean for each filter, as in a list request.
  */
 export function compileFiltersOnImages(evaluation: FiltersOnImages, dialect: Dialect): Statement {
   const { table, columns, rows, filters } = evaluation;

@@ -4,8 +4,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows from a position of an order on. NULLs come last. Returns null
- * if all rows meet the condition.
+ * Compiles the condition for the rows at or after a position in an order. NULLs come last. Returns
+ * null if all rows meet the condition.
  */
 export function compileAtOrAfterPosition(
   order: readonly OrderKey[],

@@ -85,7 +85,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** Returns SQL for the keys of the target table that the keys reach by a link table, each once. */
+/** Returns SQL for the keys of the target table to which the given keys lead by a link table. */
 function keysAfterLinks(
   { relation: { steps: [, far] }, links }: RelatedPlan,
   near: List,

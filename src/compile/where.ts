@@ -15,14 +15,14 @@ import { equalOperator, inOperator } from "../filter/operators/value_operators.t
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** Compiles a filter to an SQL condition. AND and OR have parentheses, so others can be added. */
+/** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
 /**
  * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on only `count`
- * rows. If they are few, reading a whole related table first would be slower.
+ * rows. For few rows, it looks up the related rows of each, and reads no whole related table.
  */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);

@@ -8,7 +8,7 @@ export type DatabaseErrorKind =
   | "invalid-value"
   /** A computation of a view, a trigger or a policy failed, such as a division by zero. */
   | "failed-computation"
-  /** A serialization failure or a deadlock. The work may succeed if it runs again. */
+  /** A serialization failure or a deadlock. The work can succeed if it runs again. */
   | "retryable"
   /** A time limit ended the statement. */
   | "timeout"
@@ -29,7 +29,7 @@ export type DatabaseErrorKind =
   | "writing-read"
   /** The table rejects the write: a trigger of the table, for example, names a missing table. */
   | "broken-table"
-  /** The service's role may not run the statement, or a policy of the database hides the row. */
+  /** The service's role is not allowed to run the statement, or a policy hides the row. */
   | "forbidden"
   /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
@@ -55,7 +55,7 @@ export interface FailedConstraint {
 
 /** An error that a trigger or a function raised on purpose to reject a statement. */
 export interface RaisedError {
-  /** The message for clients, or null if there is none or clients may not see it. */
+  /** The message for clients. Null if there is none, or if clients are not allowed to see it. */
   readonly message: string | null;
   /** The HTTP status that the error code requests, or null if it requests none. */
   readonly status: number | null;

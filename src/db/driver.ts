@@ -18,7 +18,7 @@ export interface QueryResult {
 export interface ResultColumn {
   /** The name of the column, as the engine returns it. */
   readonly name: string;
-  /** The engine's number for the type of the column, or null if only values have types. */
+  /** The engine's number for the type of the column, or null if only values have types (SQLite). */
   readonly type: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface Connection {
   query(statement: Statement): MaybePromise<QueryResult>;
 }
 
-/** The role of the database that runs statements, and the settings that its policies read. */
+/** The database role with which statements run, and the settings that row policies read. */
 export interface DatabaseIdentity {
   /** The name of the role. */
   readonly role: string;
@@ -104,7 +104,7 @@ export interface Driver extends Connection {
    * several commits. Returns the function that removes the listener.
    */
   onCommit(listener: () => void): () => void;
-  /** True if other processes may write to the database. */
+  /** True if other processes can write to the database. */
   readonly isShared: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
@@ -139,7 +139,7 @@ export interface PoolUsage {
   readonly waitedMs: number;
 }
 
-/** The threads in which a driver reads. They start by `start`, or with the first read for them. */
+/** The threads in which a driver reads. They start when `start` is called or a read needs them. */
 export interface DriverThreads {
   /** Starts the threads before a request needs them. Resolves when they can read or have failed. */
   start(): Promise<void>;

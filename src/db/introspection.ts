@@ -167,7 +167,7 @@ function completeDraft(
       foreignKeys,
     )
   );
-  // Key columns have the order of the key constraint, which may differ from the order of columns.
+  // The key constraint determines the order of key columns, which the order of columns does not.
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** Strings from this length count their UTF-8 bytes. Shorter ones count one per UTF-16 unit. */
+/** From this length on, a string counts its UTF-8 bytes. A shorter one counts its UTF-16 units. */
 const measuredLength = 1_024;
 
 /** Returns the bytes of a row's cells: strings by their length, and 8 for every other value. */

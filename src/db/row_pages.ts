@@ -84,7 +84,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The factor by which a too large page shrinks. It is large: each size needs its own SQL. */
+/** The factor by which a page with too many bytes shrinks. Each page size needs its own SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -54,7 +54,7 @@ export function asSystem(connection: Connection): Connection {
   return { query: (statement) => connection.query({ ...statement, isSystem: true }) };
 }
 
-/** Returns a driver that acts as an identity. Throws in a part of a transaction of the system. */
+/** Returns a driver that acts as an identity. Throws for the driver of a system transaction. */
 export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver {
   const acting = driver.as?.(identity);
   if (acting !== undefined) return acting;

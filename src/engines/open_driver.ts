@@ -48,7 +48,7 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
       }
-      // The message omits the rest of the URL, which may contain a password.
+      // The message omits the rest of the URL, which can contain a password.
       throw new Error(
         `Cannot open a database by "${scheme}:": use sqlite:PATH, sqlite::memory:, node-sqlite:PATH, postgres://USER@HOST/DATABASE, pglite:PATH or pglite::memory:`,
       );

@@ -134,7 +134,7 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
 
 /**
  * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that a path of
- * relations reaches. `none` is the complement of `some`. A row with an unknown result fails
+ * relations reaches. `none` is the complement of `some`. A row with an unknown result (NULL) fails
  * `every`.
  */
 export function quantified(

@@ -11,7 +11,7 @@ import { parseTemplate } from "./template_syntax.ts";
 export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
 
 /**
- * Resolves a rule that code has built to a filter on the table of the context. A blank template
+ * Resolves a rule, which code has built, to a filter on the table of the context. A blank template
  * matches no row. Filters of the builders are not checked, because they can use any column.
  */
 export function resolveRule(

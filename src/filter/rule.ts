@@ -24,7 +24,7 @@ export interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
   readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
 }
 
-/** Returns a draft that this function resolves. */
+/** Returns a draft that `toFilter` resolves. */
 export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
   return { kind: "draft", toFilter };
 }

@@ -1,7 +1,7 @@
 import type { Assignments } from "./plan.ts";
 
 /**
- * A value from a body that may be the value that the client has read from the row. If it is, the
+ * A value from a body that could be the value that the client has read from the row. If so, the
  * stored value stays unchanged, even if it is invalid for the column's kind or has another form.
  */
 export class GivenValue {

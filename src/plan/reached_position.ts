@@ -41,12 +41,12 @@ export function offsetPositionAfter(
 }
 
 /**
- * Returns true if the database certainly treats two stored values as different. The database may
- * treat `a` and `A` as equal, or `1.0` and `1.00`.
+ * Returns true if the database certainly treats two stored values as different. It can treat `a`
+ * and `A` as equal, or `1.0` and `1.00`.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
-  // A type without a kind can have several strings for one value, such as an interval.
+  // A type without a column kind, such as an interval, can have several strings for one value.
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;

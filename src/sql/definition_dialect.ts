@@ -1,6 +1,6 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** The part of a dialect that the statements that create tables need. */
+/** The part of a dialect for CREATE TABLE statements. */
 export interface DefinitionDialect {
   /** The keywords after the type of an auto-increment column. Empty if the engine needs none. */
   readonly identity: readonly string[];

@@ -12,7 +12,7 @@ import type { SqlSyntax } from "./statements/sql_syntax.ts";
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
-/** The members of `DatabaseEngine` that a dialect may know. */
+/** The members of `DatabaseEngine` that the type of a dialect has. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -67,9 +67,9 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts a cell of a result without a column to a number, a string or base64, identically on
-   * every engine. `type` is the engine's number of the value's type, or null. Returns undefined for
-   * a type of which the engines have different forms.
+   * Converts a result cell that has no column to a number, a string or base64, identically on every
+   * engine. `type` is the engine's number of the value's type, or null. Returns undefined for a
+   * type of which the engines have different forms.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
@@ -238,7 +238,7 @@ export interface RowsOfKeys {
   readonly where: Fragment;
   /** The SQL of the order, which ends in the primary key. */
   readonly order: Fragment;
-  /** Returns the same order for a subquery in which the columns have these names. */
+  /** Returns the order for a subquery in which the columns have these names. */
   orderUnder(names: ReadonlyMap<ColumnInfo, string>): Fragment;
   /** The maximum number of rows of each key. */
   readonly limit: number;
@@ -254,7 +254,7 @@ export type CellClass = ColumnKind | "long decimal";
 
 /** The comparisons with a column that have equal results in memory and in the database. */
 export type ComparesAsMemory =
-  /** All comparisons have the same result. */
+  /** All comparisons have the same result in memory and in the database. */
   | "wholly"
   /** All comparisons except ranges, which depend on the column's collation. */
   | "but for order"

@@ -51,7 +51,7 @@ export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // An array that is no template's is new at each call, so the cache could never find it again.
+  // An array that is not from a template is new at each call, so the cache could never find it.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {

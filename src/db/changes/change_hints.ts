@@ -6,7 +6,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /**
  * Notifies listeners of possible changes in one database: after commits of this process, signals of
  * other processes, and polls. The polls alone would suffice, and run only while there is a
- * listener. Commits are signalled to other processes even if there is none.
+ * listener. Commits are signalled to other processes even without a listener.
  */
 export function changeHints(
   driver: Driver,
@@ -53,12 +53,12 @@ export function changeHints(
 /** The interval in which all commits share one signal to other processes, in milliseconds. */
 const signalMs = 5;
 
-/** The delay of a poll after a signal that unsignalled commits can follow, in milliseconds. */
+/** After a trigger's signal, the delay of a poll for commits without a signal, in milliseconds. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Shortens the interval between the polls after the next one, because there was activity. */
+  /** After activity, makes the polls after the next one more frequent. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;

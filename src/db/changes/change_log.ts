@@ -52,8 +52,8 @@ export interface ChangeLog {
   /** Returns the next changes of a step or after a position, or null if they were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
-   * Runs a SELECT, and returns the rows and the log position at which it has read them. Without
-   * rows, the position may be slightly older than the read. Rejects if the read exceeds `limits`.
+   * Runs a SELECT, and returns the rows and the log position at which it has read them. If there
+   * are no rows, the position can be slightly older. Rejects if the read exceeds `limits`.
    */
   readAt(
     statement: Statement,
@@ -71,7 +71,7 @@ export interface ChangeLog {
    * database was restored to an earlier state, or if the position was purged.
    */
   holds(position: Position): MaybePromise<boolean>;
-  /** Calls `listener` when there may be changes. Returns the function that removes it. */
+  /** Calls `listener` when there can be new changes. Returns the function that removes it. */
   onHint(listener: () => void): () => void;
   /** Deletes changes that are older than the retention time. */
   purge(): Promise<void>;

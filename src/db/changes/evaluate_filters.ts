@@ -62,7 +62,7 @@ function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] 
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
-/** Adds the filter's columns to `used`. Returns false if handwritten SQL hides the columns. */
+/** Adds the filter's columns to `used`. Returns false for handwritten SQL (unknown columns). */
 function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   switch (filter.kind) {
     case "all":

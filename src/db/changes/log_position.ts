@@ -13,7 +13,7 @@ export interface SequencePosition {
   readonly epoch: string;
   /** The number of the last change that the position covers. */
   readonly seq: number;
-  /** The random number of change `seq`. After a restore, `seq` may belong to another change. */
+  /** The random number of change `seq`. After a restore, another change can have the same `seq`. */
   readonly mark: number;
 }
 
@@ -114,7 +114,7 @@ interface ChangeNumbers {
   readonly mark: number | null;
 }
 
-/** The maximum length of a printed position: it fits many running transactions, and a header. */
+/** The maximum length of a position. It allows many running transactions, and fits a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;

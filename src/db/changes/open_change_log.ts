@@ -12,7 +12,7 @@ export interface OpenChangeLogOptions {
   /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called when other tables have policies that hide rows, before later changes are read. */
+  /** Called with the tables in which policies hide rows if they differ, before the next read. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }

@@ -5,7 +5,7 @@ import type { Driver } from "../driver.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { ChangeLog } from "../changes/change_log.ts";
 
-/** Wakes the readers of the change log when it may have new entries. A hint may be spurious. */
+/** Wakes the readers of the change log when it can have new entries. A hint can be spurious. */
 export interface ChangeHints {
   /** Calls `listener` at every hint. Returns the function that removes it. */
   add(listener: () => void): () => void;
@@ -67,7 +67,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called when other tables have policies that hide rows, before later changes are read. */
+  /** Called with the tables in which policies hide rows if they differ, before the next read. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 
@@ -83,7 +83,7 @@ export interface ChangeSource {
 }
 
 export interface RowHistorySql {
-  /** Returns SQL that is true if a change is of this table. `place` binds a value in the SQL. */
+  /** Returns SQL that is true if a change is of this table. `place` returns a placeholder. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   /** Returns SQL that is true if the column in a row image can have the value of a key. */
   mayHave(

@@ -27,7 +27,7 @@ export interface DatabaseEngine extends EngineParts {
 /** The parts of one table that a database hides from the service's role. */
 export interface RoleLimits {
   readonly role: string;
-  /** True if policies decide which rows the role sees. */
+  /** True if policies restrict which rows the role sees. */
   readonly hidesRows: boolean;
   /** True if the statistics of the database count only rows that the role sees. */
   readonly mayEstimate: boolean;
@@ -80,7 +80,7 @@ export interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly InstalledPart[]) => void;
 
 export interface InstalledEngine {
-  /** A query for a fingerprint of the change log's triggers: it changes with each of them. */
+  /** A query for a fingerprint of the change log's triggers. It changes if one of them changes. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
@@ -128,7 +128,7 @@ export interface CatalogEngine {
    * when a statement writes no row. Null if the engine needs no list of these tables.
    */
   readonly tablesWithEffectsAlone: string | null;
-  /** Returns the tables whose definitions contain ON CONFLICT, which resolves conflicts. */
+  /** Returns the tables whose definitions have a conflict clause, such as ON CONFLICT REPLACE. */
   conflictTables(
     connection: Connection,
     tables: readonly TableInfo[],

@@ -8,7 +8,7 @@ export interface ComparisonFacts {
   isSameType(wanted: string, has: string): boolean;
 }
 
-/** The properties of an engine by which the changes of a table are planned. */
+/** The properties of an engine by which migrations of a table are planned. */
 export interface PlanningFacts {
   /** True if one statement drops tables that refer to one another. */
   readonly dropsTogether: boolean;

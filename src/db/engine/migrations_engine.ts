@@ -36,7 +36,7 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
-  /** The SQL of a query for all foreign keys: expressions of both tables, and the FROM clause. */
+  /** Parts of a query for all foreign keys: expressions for both tables, and the FROM clause. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
@@ -50,7 +50,7 @@ export interface MigrationRunEngine {
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
-  /** Reads the state of the database before a migration. Returns the check for after it. */
+  /** Reads the state of the database before a migration. Returns the check to run after it. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;

@@ -1,7 +1,7 @@
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** The parts that a service which writes to a database needs in that database. */
+/** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {
   readonly log: boolean;
   readonly search: boolean;

@@ -4,8 +4,9 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 /** Options of a migration of declared tables. */
 export interface MigrateOptions {
   /**
-   * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot
-   * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
+   * The parts that the migration can drop. `notes.size` is a column, or the values that its new
+   * type cannot store. `notes.by_size` is an undeclared index, and `notes` a whole undeclared
+   * table.
    */
   readonly allowDrop?: readonly string[] | undefined;
   /** Undeclared columns to keep, such as `notes.size`. No question asks if they were renamed. */

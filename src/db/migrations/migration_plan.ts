@@ -35,8 +35,9 @@ export interface MigrationStep {
 /** The changes besides additions that the operator allows a migration to make. */
 export interface MigrationRights {
   /**
-   * The parts that may be lost. `notes.size` is a column, or the values that its new type cannot
-   * store. `notes.by_size` is an undeclared index, and `notes` is a whole undeclared table.
+   * The parts that the migration can drop. `notes.size` is a column, or the values that its new
+   * type cannot store. `notes.by_size` is an undeclared index, and `notes` a whole undeclared
+   * table.
    */
   readonly allowDrop: readonly string[];
   /** Undeclared columns to keep, such as `notes.size`. They are not renamed. */

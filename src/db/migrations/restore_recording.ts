@@ -56,8 +56,8 @@ export interface RecordingToRestore {
 }
 
 /**
- * Creates the triggers again, which record all columns of the new tables. If the columns of a table
- * have changed, the rows in older changes have other members, so the table's streams start over.
+ * Creates the triggers again, with the new columns. If a table's columns have changed, older row
+ * images have other members than newer ones, so the table's streams start over.
  */
 export async function restoreRecording(
   connection: Connection,
@@ -85,7 +85,7 @@ export interface PausedRecording {
   readonly random: Random;
 }
 
-/** Records the tables that still exist again after a migration. Their streams start over. */
+/** After a migration, records the remaining tables again. Their streams start over. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

@@ -35,7 +35,7 @@ export async function createTables(
     if (catalog.creationLock !== null) await connection.query(catalog.creationLock);
     for (const one of planned) {
       const { schema, name, formerName } = one.table;
-      // No index is created on an existing table, because the table may lack columns of the index.
+      // No index is created on an existing table, because the table can lack columns of the index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
       // A table that still has its former name must be renamed, not created. The check of the
       // tables at startup reports such a table.

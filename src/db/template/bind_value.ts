@@ -41,7 +41,7 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value for a known column, at any place in a statement. The SQL contains a type. */
+/** Binds a value for a known column, at any place in a statement. The SQL contains its type. */
 export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }

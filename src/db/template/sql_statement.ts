@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Returns a value to interpolate in the form of the column, where SQL does not compare them. */
+  /** Returns a value to interpolate in the column's form, for SQL that does not compare both. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

@@ -37,7 +37,7 @@ export type ValuePlace =
   /** The value is not compared with a column. */
   | {
     readonly kind: "free";
-    /** A column in the same expression, as one of whose values a string could be meant. */
+    /** A column in the same expression. A string could be meant as one of its values. */
     readonly near: ColumnInfo | null;
     /** True if the expression is stored without rounding in an integer column. */
     readonly isWhole?: boolean;
@@ -154,7 +154,7 @@ function isResult(tokens: readonly SqlToken[], index: number): boolean {
     isWord(tokens[index + 1], "WHEN", "ELSE", "END");
 }
 
-/** Returns the column that a comparison, BETWEEN or SET applies to a value. */
+/** Returns the column with which a value is compared, or to which SET assigns the value. */
 function besideValue(
   tokens: readonly SqlToken[],
   index: number,
@@ -177,7 +177,7 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
     at -= isWord(tokens[at - 2], "NOT") ? 3 : 2;
     return isWord(tokens[at], "IS") ? at - 1 : null;
   }
-  // Before AND, the second value of BETWEEN has the first value.
+  // This AND belongs to BETWEEN, so the operand is before BETWEEN.
   if (isWord(tokens[at], "AND") && isWord(tokens[at - 2], "BETWEEN")) at -= 2;
   if (!isWord(tokens[at], "BETWEEN")) return null;
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;

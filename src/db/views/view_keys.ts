@@ -77,7 +77,7 @@ function findSources(
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
   const sources = sourcesOf(columns, base, isSame);
-  // The parser can count other columns than the view has. Then nothing is inferred.
+  // If the parser finds another number of columns than the view has, nothing is inferred.
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 

@@ -60,7 +60,7 @@ export const builtInOperators: readonly Operator[] = [
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
- * Creates the registry of the built-in and custom operators, which have complete symbols
+ * Creates the registry of the built-in and custom operators. Their symbols are complete
  * (`"=near="`). Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
  */
 export function createOperatorRegistry(

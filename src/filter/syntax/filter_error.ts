@@ -26,7 +26,7 @@ export function excerptOf(text: string): string {
   return JSON.stringify(text.slice(0, end).toWellFormed());
 }
 
-/** Returns a hint for a filter's timestamp whose `+` of the offset was decoded as a space. */
+/** Returns a hint if the `+` of a timestamp's offset in a filter was decoded as a space. */
 export function plusHint(text: string): string {
   return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";
 }

@@ -214,7 +214,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** Returns `=name=`, or null. A longest name is set, so that the search in a long string ends. */
+/** Returns `=name=`, or null. A name has a maximum length, so a long string is not searched. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -95,7 +95,7 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
 }
 
-/** Returns true if two names are equal. Case matters only on Postgres, which has no `sql`. */
+/** Returns true if two names are equal. Case matters for Postgres shapes, which lack `sql`. */
 export function isNamedAlike(
   { sql }: { readonly sql?: string | null },
   left: string,

@@ -3,8 +3,8 @@ import type { ColumnShape } from "../compare/table_shape.ts";
 import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
 /**
- * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column may
- * be a missing column under its former name, the user must decide, because a drop loses values.
+ * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column
+ * could be a missing column under its old name, the user must decide, because a drop loses values.
  */
 export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);

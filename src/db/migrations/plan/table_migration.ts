@@ -9,7 +9,7 @@ import type { MigrationRights, MigrationStep, PossibleRename } from "../migratio
 
 /** The planned changes of one existing table, and the inputs of the plan. */
 export class TableMigration {
-  /** The declared table and the existing one, which may have another name. */
+  /** The declared table and the existing one, which can have another name. */
   readonly pair: PairedTable;
   readonly differences: readonly Difference[];
   readonly hasRows: boolean;

@@ -27,7 +27,7 @@ export const postgresChangesEngine: ChangesEngine = {
     };
   },
   images: { parse: jsonMembers, decodeCell: decodePostgresCell },
-  // Without a check, each poll notifies the readers, because reading the log takes no longer.
+  // Each poll notifies the readers without a check, which would take as long as reading the log.
   polling: (_driver, { notify }) => ({
     poll: () => {
       notify();

@@ -61,7 +61,7 @@ export async function setUpPostgresLogWithin(
   return described;
 }
 
-/** Records that a table may have unrecorded changes, so that the table's streams start over. */
+/** Records that a table can have unrecorded changes, so that the table's streams start over. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,

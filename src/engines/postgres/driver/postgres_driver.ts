@@ -38,7 +38,7 @@ export interface PostgresDriverOptions {
   /** True if clients see the messages that RAISE sends. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
-  /** True if other processes may write to the database. */
+  /** True if other processes can write to the database. */
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;

@@ -251,7 +251,7 @@ export class PostgresJsConnection implements PostgresConnection {
     const options = { prepare, simple };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) neverRepeat(query);
-    // Makes rows arrays. This is a separate call, because the type of its result has no `forEach`.
+    // Makes each row an array. A separate call, because the type of its result has no `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
-/** The age at which the roles are read again, before the next statement, in milliseconds. */
+/** The age of the cached roles at which they are read again, in milliseconds. */
 const recheckMs = 1_000;
 
 /**

@@ -69,7 +69,7 @@ export class SharedReads {
   readonly #durations: StatementDurations = new StatementDurations();
   /** The number of connections that run shared reads. */
   #running = 0;
-  /** True if the last reads were sent together, so that more reads may follow soon. */
+  /** True if the last reads were sent together, so that more reads can follow soon. */
   #isBusy = false;
 
   /** Creates the object. `assumedMs` is the expected duration of a statement that has never run. */

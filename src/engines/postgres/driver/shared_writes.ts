@@ -65,7 +65,7 @@ export class SharedWrites implements Connection {
   #isSharing = false;
   /** The number of transactions that have been running for longer than {@link maxWaitMs}. */
   #late = 0;
-  /** True if the last transaction had more than one write, so that more writes may follow soon. */
+  /** True if the last transaction had more than one write, so that more writes can follow soon. */
   #isBusy = false;
   /** How many of the next writes run alone. */
   #alone = 0;

@@ -285,7 +285,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** Restores the connection's settings, even after a job that alters tables has failed. */
+/** Restore the connection's settings after a job that alters tables, even if it has failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -14,9 +14,9 @@ import {
 } from "../../../db/installed/installed_parts.ts";
 
 /**
- * Removes all additions of the service from a SQLite file. Before that, calls `announce` with the
- * parts to remove. Returns the file's new journal mode, or null if there was nothing to remove. The
- * file leaves WAL mode if the command line stored another mode at its first start. Throws a plain
+ * Removes everything that the service has installed in a SQLite file. First calls `announce` with
+ * the parts. Returns the file's new journal mode, or null if there was nothing to remove. The file
+ * leaves WAL mode if the command line recorded another mode at its first start. Throws a plain
  * Error if another program has the file open.
  */
 export function uninstallFromFile(

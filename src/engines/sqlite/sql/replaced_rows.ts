@@ -98,10 +98,10 @@ function note(
 }
 
 /**
- * Records a `touch` of the table if a noted row disappears before the write that noted it has
- * ended. Then the current write is from a trigger that runs while rows are replaced. It can take
- * the key of a replaced row, or have its row replaced without a note, so the order of changes is
- * unknown.
+ * Records a `touch` of the table if a row in the notes disappears before the write that noted it
+ * has ended. Then the current write is from a trigger that runs while rows are replaced. It can
+ * take the key of a replaced row, or its row can be replaced without a note, so the order of
+ * changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -174,7 +174,7 @@ function recordReplaced(
   ];
 }
 
-/** Updates the note of a row, which a trigger may have changed after it was noted. */
+/** Updates the copy of a row in the notes, after a trigger has changed the row. */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${

@@ -213,10 +213,7 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  /**
-   * Adds the role to the SQL, so that each role has its own prepared statement: Postgres would plan
-   * a shared one again after each change of the role.
-   */
+  /** Postgres plans a statement again when another role runs it, so each role gets its own SQL. */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }

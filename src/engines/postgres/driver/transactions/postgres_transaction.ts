@@ -97,7 +97,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one has ended, so only one is lost with a connection. */
+  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));

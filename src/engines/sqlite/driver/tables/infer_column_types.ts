@@ -5,14 +5,14 @@ import type { ColumnKind } from "../../../../schema/kind.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
 import { defaultTimestampFormat, isTimestampFormat } from "../../sql/timestamps.ts";
 
-/** The type of a SQLite column, inferred from its declaration or its rows. */
+/** The type as which a column of SQLite is served, inferred from its declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
 >;
 
 /**
- * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
+ * Infers the types that a SQLite column can have, likeliest first, from its declared type and a
  * sample of values. SQLite stores any value whatever the declared type is, so the last type accepts
  * all values. If the declared type implies nothing about the values, only this type is returned.
  */
@@ -32,7 +32,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Values may have more digits than declared, like sums of doubles. All digits are kept.
+      // Values can have more digits than declared, like sums of doubles. All digits are kept.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -62,20 +62,20 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Returns the kind that the declared type names; null for an ambiguous name, like INTEGER_OR_TEXT. */
+/** Returns the kind that the declared type names, or null for a vague name like INTEGER_OR_TEXT. */
 function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // The affinity might not fit the name: SQLite looks for INT before TEXT, and has no type STRING.
+  // A name can contradict the affinity: SQLite looks for INT before TEXT, and has no type STRING.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
 /**
- * For each kind, the pattern of its names, and the affinities of columns that store and compare its
- * values. The first matching kind counts. A kind without a list fits all affinities.
+ * For each kind, the pattern of its type names, and the affinities with which a column can store
+ * and compare its values. The first kind that matches counts. Without a list, all affinities fit.
  */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
@@ -90,13 +90,13 @@ const declaredKinds: Readonly<
   text: [/CHAR|CLOB|TEXT/, ["TEXT"]],
   bytes: [/BLOB|BINARY/],
   real: [/REAL|FLOA|DOUB/, ["REAL"]],
-  // BIGINT is served as an integer.
+  // A BIGINT column has the kind `integer`.
   bigint: null,
 };
 
 /**
  * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
- * `real` requires that the column stores all numbers as doubles. Else integers lose digits.
+ * It is `real` only if the column stores all numbers as doubles, or integers would lose digits.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
@@ -111,7 +111,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values, or the format of CURRENT_TIMESTAMP without values. */
+/** Returns the common format of the values. Without values, it is that of CURRENT_TIMESTAMP. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {
@@ -128,10 +128,10 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
     return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
   }
   if (!sample.every(isInteger)) return [];
-  // As seconds, 10^11 is the year 5138. As milliseconds, it is the year 1973.
+  // In seconds, 10^11 is the year 5138. In milliseconds, it is the year 1973.
   const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** Narrow formats precede wide formats that fit the same rows. */
+/** A narrow format precedes the wide formats that fit the same values. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

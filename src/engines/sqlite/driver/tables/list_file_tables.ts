@@ -11,7 +11,7 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables and views of a SQLite file, and the excluded tables with reasons. */
+/** The tables and views of a SQLite file, and those that cannot be served, with reasons. */
 export interface ListedTables {
   readonly tables: readonly ListedTable[];
   readonly views: readonly ListedTable[];

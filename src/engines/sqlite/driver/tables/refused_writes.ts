@@ -27,7 +27,7 @@ export async function refusedWrites(
     return found;
   };
   try {
-    // On a read-only connection, SQLite does not compile checks.
+    // A read-only connection does not compile checks, so it would not notice a missing function.
     return await driver.transaction(refused);
   } catch (error) {
     const isUnwritable = error instanceof DatabaseError && unwritable.has(error.kind);
@@ -36,7 +36,7 @@ export async function refusedWrites(
   }
 }
 
-/** The kinds of errors of a file that is read-only, or that another program keeps locked. */
+/** The kinds of errors for a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
 async function whyRefused(

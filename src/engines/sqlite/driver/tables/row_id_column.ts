@@ -4,9 +4,9 @@ import type { ColumnDraft } from "../../../../db/introspection.ts";
 
 /**
  * Returns the row id column of a SQLite table without a key, under a name that no column of the
- * table has. Returns null if all of these names are taken.
+ * table has. Returns null if all of the possible names are taken.
  *
- * A row keeps its number until VACUUM, which may change the numbers.
+ * A row keeps its row id until VACUUM, which can change row ids.
  */
 export function rowIdColumn(columns: readonly string[]): ColumnDraft | null {
   const taken = new Set(columns.map((name) => name.toLowerCase()));

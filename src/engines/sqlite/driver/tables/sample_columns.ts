@@ -18,7 +18,7 @@ type SampledColumn =
   & InferredType
   & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
-/** Infers the type of a column from its declared type and a sample of values. */
+/** Infers the type of a column from its declared type and a sample of its values. */
 export function inferSampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
@@ -29,7 +29,7 @@ export function inferSampledColumn(
   return {
     ...plainColumn,
     ...fitting,
-    // An integer that no number can represent is read as a bigint.
+    // An integer that a number would round is read as a bigint.
     isWide: fitting.kind === "integer" &&
       (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
     exactCase: fitting.kind === "uuid",
@@ -40,9 +40,9 @@ export function inferSampledColumn(
 }
 
 /**
- * Returns the values from which a column's kind is inferred: the values of the class that its
- * affinity prefers, or the other values if these are more frequent. All remaining values count as
- * invalid. An empty BLOB has as little information as NULL.
+ * Returns the values from which a column's kind is inferred: those of the storage class that its
+ * affinity prefers, or the others if these are more frequent. All remaining values count as
+ * invalid. An empty BLOB says as little about the kind as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -58,7 +58,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
   return preferred.length * 2 >= given.length ? preferred : given;
 }
 
-/** Reads a sample of each column. Of long values, reads only the beginning. */
+/** Reads a sample of each column's values. Of long values, it reads only the beginning. */
 export async function readColumnSamples(
   connection: Connection,
   table: string,
@@ -73,14 +73,14 @@ export async function readColumnSamples(
   return (await connection.query(toStatement(query, () => "?"))).rows;
 }
 
-/** Returns the first type that fits all values. The last type fits any value. */
+/** Returns the first type that all values fit. Every value fits the last type. */
 function fittingType(
   types: readonly InferredType[],
   values: readonly SqlValue[],
   dialect: Dialect,
 ): InferredType {
   const fitting = types.find((type) => {
-    // A document cannot be checked, because the sample contains only its beginning.
+    // A document cannot be parsed, because the sample contains only its beginning.
     if (type.kind === "json") return true;
     const column: ColumnInfo = { ...bareColumn, ...type };
     let fits = true;

@@ -1,4 +1,4 @@
-/** A table, view or virtual table as in `pragma_table_list`. */
+/** A table, view or virtual table, as `pragma_table_list` returns it. */
 export interface TableListEntry {
   readonly name: string;
   /** The type of the table: `table`, `view`, `virtual` or `shadow`. */
@@ -8,9 +8,9 @@ export interface TableListEntry {
 }
 
 /**
- * Returns the names of the tables that store the content of virtual tables. SQLite marks these
- * tables if the library has the module of the virtual table. Otherwise SQLite lists them as
- * ordinary tables, and this function recognizes the names that common modules use.
+ * Returns the names of the tables in which virtual tables store their content. SQLite marks them if
+ * the library has the module of the virtual table. Otherwise it lists them as ordinary tables, and
+ * this function recognizes them by the names that common modules use.
  */
 export function shadowTables(
   listed: readonly TableListEntry[],
@@ -25,12 +25,12 @@ export function shadowTables(
   return new Set(listed.filter(isShadow).map(({ name }) => name));
 }
 
-/** Returns the module in lower case, because SQLite ignores the case of its name. */
+/** Returns the module's name in lower case, because SQLite ignores its case. */
 function moduleOf(sql: string): string | null {
   return usingClause.exec(sql)?.[1]?.toLowerCase() ?? null;
 }
 
-/** CREATE VIRTUAL TABLE name USING module. Quotes and brackets keep a name together. */
+/** Matches CREATE VIRTUAL TABLE name USING module. Quotes and brackets keep a name together. */
 const usingClause =
   /^CREATE\s+VIRTUAL\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|'(?:[^']|'')*'|[^\s"'`[])+\s*USING\s+["'`[]?([^\s"'`\](]+)/i;
 
@@ -48,7 +48,7 @@ function isNamedBy(
 const fullText3 = /^(?:content|segments|segdir|docsize|stat)$/;
 const spatial = /^(?:node|rowid|parent)$/;
 
-/** The suffixes that modules of SQLite and common extensions append to the name of their table. */
+/** The suffixes that modules of SQLite and common extensions add to the virtual table's name. */
 const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["fts3", fullText3],
   ["fts4", fullText3],
@@ -60,7 +60,7 @@ const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["vec0", /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d+)$/],
 ]);
 
-/** The suffixes for an unknown module: the suffixes of all modules. */
+/** For an unknown module: the suffixes of all known modules. */
 const allEndings = {
   test: (ending: string) => [...endingsOf.values()].some((endings) => endings.test(ending)),
 };

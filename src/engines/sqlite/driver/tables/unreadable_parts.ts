@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql, toStatement } from "../../../../s
 import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
 /**
- * Returns the generated columns of a table that use a function of another program, with reasons. No
- * statement can read such a column if its values are not stored.
+ * Returns the generated columns of a table that use a function of another program, with reasons. If
+ * the values are not stored, no statement can read such a column.
  */
 export async function unreadableColumns(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function unreadableColumns(
   return reasons;
 }
 
-/** Returns the columns of a table or view with a collation that only another program defines. */
+/** Returns the columns of a table or view whose collation only another program defines. */
 export async function unknownCollations(
   connection: Connection,
   table: string,
@@ -42,8 +42,8 @@ export async function unknownCollations(
 }
 
 /**
- * Completes the reason why a table cannot be read. A table WITHOUT ROWID is its own index, and
- * SQLite does not report that the index's collation is missing.
+ * Completes the reason why a table cannot be read. A table WITHOUT ROWID is itself an index, and
+ * SQLite does not report that the collation of this index is missing.
  */
 export async function reasonWithCollations(
   connection: Connection,
