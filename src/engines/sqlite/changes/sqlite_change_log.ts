@@ -79,7 +79,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** One statement reads both, so that no purge can run between the floor and the rows. */
+/** One statement reads the floor and the rows, so that no purge can run in between. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}

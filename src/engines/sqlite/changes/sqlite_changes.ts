@@ -52,7 +52,7 @@ export const sqliteChangesEngine: ChangesEngine = {
 
 /** Polls the number of commits of other connections, which takes almost no time. */
 function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListener): PollingMethod {
-  /** The last known result. Null after a failed poll, which counts as a change of the result. */
+  /** The count of commits at the last poll. Null after a failed poll, which counts as a change. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {

@@ -40,9 +40,9 @@ const ownChangesCounter = [
 ];
 
 interface Counts {
-  /** Changes with every commit of another connection. */
+  /** A value that differs after every commit of another connection. */
   readonly commits: string;
-  /** Changes if other connections have recorded or purged changes. */
+  /** A value that differs if other connections have recorded or purged changes. */
   readonly recorded: string;
 }
 

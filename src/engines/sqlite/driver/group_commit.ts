@@ -81,7 +81,7 @@ export class GroupCommit {
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue can run a job while it handles another request, in whose asynchronous context.
+    // The queue can run the job in another request's asynchronous context. This keeps its own.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -285,7 +285,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** Restore the connection's settings after a job that alters tables, even if it has failed. */
+/** Statements that restore the settings after a job that alters tables, even if it has failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -79,7 +79,7 @@ export const maxJobsPerCommit = 256;
 /** The age from which a group takes no transaction that may wait for other work, in ms. */
 const maxAgeForWaitingMs = 5;
 
-/** The age at which a group commits, in milliseconds. During a group, no read can run. */
+/** The age at which a group commits, because reads wait during a series of writes, in ms. */
 const maxGroupMs = 10;
 
 /** Resolves the promise of a job, after its commit. */

@@ -103,7 +103,8 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The read was stopped, so this is too short, but enough to start it in a thread next time.
+      // The read was stopped, so this duration is too short, but long enough for a thread next
+      // time.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);

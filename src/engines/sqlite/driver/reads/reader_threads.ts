@@ -33,7 +33,7 @@ export interface SlowRead {
   readonly measured: (ms: number) => void;
 }
 
-/** The time that a read has in addition, for one last long comparison, in milliseconds. */
+/** The additional time of a read, for one last long comparison, in milliseconds. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
