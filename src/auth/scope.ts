@@ -15,8 +15,9 @@ export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
 /**
  * A scope's filter as a concatenated string. Access is denied by an empty string, and by a
  * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter, so that
- * a user's value in it can change the filter.  @deprecated Use `eq` and the other builders, or
- * `rsql`: a value can never become syntax there.
+ * a user's value in it can change the filter.
+ *
+ * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
  */
 export type ScopeText = string;
 

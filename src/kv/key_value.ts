@@ -2,8 +2,10 @@
  * The interface of key-value stores: small records under keys, which all processes with the same
  * store share. A write is data: checks and mutations that take effect together or not at all. There
  * is no operation to add to a counter, because it would overflow silently: a counter is read,
- * checked and set.  An error of the calling code is a plain Error. A store that does not respond is
- * a {@link StoreError}, which the client receives as a 503 `store-unavailable`.
+ * checked and set.
+ *
+ * An error of the calling code is a plain Error. A store that does not respond is a
+ * {@link StoreError}, which the client receives as a 503 `store-unavailable`.
  */
 export interface KeyValue {
   /** Reads one key. */

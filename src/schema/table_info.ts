@@ -14,8 +14,10 @@ export type ColumnDefault =
 /**
  * The format of timestamps in a column of an existing SQLite table. Tables of the service have
  * {@link serviceTimestampFormat}. The service finds out the format once from stored rows, and then
- * reads and writes values in it.  The strings are in UTC. `.fff` is three digits, or six if there
- * are microseconds. `[.fff]` is omitted if it is zero. `[.ffffff]` is six digits or none.
+ * reads and writes values in it.
+ *
+ * The strings are in UTC. `.fff` is three digits, or six if there are microseconds. `[.fff]` is
+ * omitted if it is zero. `[.ffffff]` is six digits or none.
  */
 export type TimestampFormat =
   | "epoch-seconds"

@@ -82,10 +82,11 @@ export interface FoundGrant {
  * The credits ledger: an integer balance for each account, and the entries whose sum it is. Entries
  * never change. Each operation is one commit to the key-value store, which fails if another
  * operation has changed the balance. Therefore concurrent callers in any number of processes never
- * consume more credits than an account has.  Amounts are whole numbers from 1 to 2^53 − 1; other
- * amounts fail with 422. If the store does not respond, an operation rejects with a `StoreError`,
- * which clients receive as a 503. The operation may still have been carried out, unless the kind of
- * the error is `unavailable`.
+ * consume more credits than an account has.
+ *
+ * Amounts are whole numbers from 1 to 2^53 − 1; other amounts fail with 422. If the store does not
+ * respond, an operation rejects with a `StoreError`, which clients receive as a 503. The operation
+ * may still have been carried out, unless the kind of the error is `unavailable`.
  */
 export interface CreditsLedger {
   /** Adds credits. */

@@ -52,9 +52,10 @@ export const lemonSqueezyOptionDescriptions = group(
 
 /**
  * The billing provider Lemon Squeezy. The `priceId` of a plan is the id of a variant. A checkout
- * has one item. Throws a plain Error for an invalid option.  Deliveries of Lemon Squeezy have
- * neither an id nor a time, so that repeated ones cannot be recognized. Therefore credits are
- * granted once for each order or invoice, for ever.
+ * has one item. Throws a plain Error for an invalid option.
+ *
+ * Deliveries of Lemon Squeezy have neither an id nor a time, so old and new ones cannot be
+ * distinguished. Therefore credits are granted once for each order or invoice, for ever.
  *
  * @example
  * ```ts
