@@ -11,9 +11,11 @@ export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
   readonly user: User | null;
-  /** The rows that can be accessed. A written row must be one of them before and after. */
+  /**
+   * The rows that can be accessed. A written row must be one of them before and after the write.
+   */
   readonly rows: Filter;
-  /** The rows that the caller may know to exist. Access to others fails with "not found". */
+  /** The rows that the caller may know to exist. Access to other rows fails with "not found". */
   readonly visible: Filter;
 }
 

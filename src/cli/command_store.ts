@@ -15,7 +15,7 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** How a command uses the key-value store. */
+/** The purpose of a command's access to the key-value store, and if it may create the store. */
 export interface StoreAccess {
   /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;

@@ -32,7 +32,7 @@ export interface CostOptions {
 export interface PowGateOptions {
   /** Number of leading zero bits of a solution. Default: `abuseProtection.pow.difficulty`. */
   readonly difficulty?: number | undefined;
-  /** The operations that require it. Default: all except streams. */
+  /** The operations that require proof of work. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
   /** A hook that can change the difficulty. Default: `abuseProtection.pow.trust`. */
   readonly trust?: Trust | undefined;
@@ -40,7 +40,7 @@ export interface PowGateOptions {
 
 /** The CAPTCHA that a resource always requires. */
 export interface CaptchaGateOptions {
-  /** The operations that require it. Default: all except streams. */
+  /** The operations that require a CAPTCHA. Default: all except streams. */
   readonly operations?: readonly GuardedKind[] | undefined;
   /** The action that the CAPTCHA token must have. Default: any. */
   readonly action?: string | undefined;

@@ -130,7 +130,7 @@ export function inFlightProblem(): Problem {
 /** Returns the claim of a request. Its parts are hashed as JSON, which keeps them apart. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // With other readable fields, a stored response is not the right one any more.
+  // If the readable fields have changed since, the stored response must not be replayed.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {

@@ -1,7 +1,7 @@
 /**
- * Stores responses to requests that may be repeated. Only one request at a time has the claim on a
- * key. A claim that is not renewed expires, so that a process that has ended does not keep it. All
- * methods reject with a {@link StoreError} if the store fails.
+ * Stores the responses to requests with an idempotency key. Only one request at a time has the
+ * claim on a key. A claim that is not renewed expires, so that a process that has ended does not
+ * keep it. All methods reject with a {@link StoreError} if the store fails.
  */
 export interface IdempotencyStore {
   /** Claims a key. Returns the stored record if another request has the key, or has had it. */

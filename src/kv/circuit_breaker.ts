@@ -104,7 +104,7 @@ export class CircuitBreaker {
   }
 }
 
-/** After so many milliseconds without a response, the store is probed. */
+/** After this time without a response, in milliseconds, the store is probed. */
 const silenceMs = 500;
 
 /** How many operations are sent between two responses. In an outage, all of them fail. */

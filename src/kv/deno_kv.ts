@@ -46,7 +46,7 @@ export interface DenoKvSelector {
   readonly end?: KeyValueKey;
 }
 
-/** How to list a range of keys. */
+/** Options for listing a range of keys. */
 export interface DenoKvListOptions {
   /** True to read the last key first. */
   readonly reverse: boolean;

@@ -34,7 +34,7 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
-  /** The connections whose request is not complete yet. */
+  /** The connections that have not sent the complete head of their request. */
   const waiting = new Set<Deno.TcpConn>();
   let isClosed = false;
 

@@ -11,7 +11,7 @@ import {
 export interface ReservedDescriptors {
   /** Number of reserved descriptors; 0 if the process cannot reserve any. */
   readonly size: number;
-  /** Closes the reserved descriptors, so that the process can open others. */
+  /** Closes the reserved descriptors, so that the process can open other files and connections. */
   release(): void;
   /** Reserves the descriptors again, if twice as many are free. Returns true if it has done so. */
   take(): boolean;
@@ -44,7 +44,7 @@ const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
 const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true };
 
-/** Opens so many descriptors and keeps half of them; none if not all can be opened. */
+/** Opens `count` descriptors and keeps half of them; none if not all can be opened. */
 function takeHalfOf(count: number): readonly number[] {
   const opened = openSpareDescriptors(count) ?? [];
   closeSpareDescriptors(opened.slice(count / 2));

@@ -24,7 +24,7 @@ export class MetricsShare {
     return family.series(...labels).follow();
   }
 
-  /** Calls `update` before each reading until this ends. */
+  /** Calls `update` before each reading of the metrics, until {@link end} is called. */
   onRead(update: () => void | Promise<void>): void {
     this.#ends.push(this.#metrics.onRead(update));
   }

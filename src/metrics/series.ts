@@ -52,7 +52,7 @@ export class Gauge {
     this.#value += change;
   }
 
-  /** Adds a share: this gauge shows the sum of its sources' shares. */
+  /** Adds a share for one source. The gauge shows the sum of all shares. */
   share(): GaugeShare {
     const share: GaugeShare = { value: 0, end: () => void this.#shares.delete(share) };
     this.#shares.add(share);

@@ -7,7 +7,7 @@ export const textFormatType = "text/plain; version=0.0.4; charset=utf-8";
 export function writeTextFormat(readings: readonly MetricReading[]): string {
   const lines = readings.flatMap((reading) => {
     const { name, type, help } = reading;
-    // A type without values would be of no use, so a metric without series is omitted.
+    // A metric without series is omitted: its type without values would be of no use.
     if (reading.series.length === 0) return [];
     return [
       `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,

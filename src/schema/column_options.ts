@@ -77,7 +77,7 @@ export const decimalColumnOptionDescriptions = group(
   } satisfies Described<DecimalColumnOptions>,
 ).required();
 
-/** Defines the options `min` and `max` for the kinds of columns that have no others. */
+/** Defines the options of the kinds of columns that have only `min` and `max`. */
 export const limitOptionDescriptions = {
   integer: group(limit(whole({ from: Number.MIN_SAFE_INTEGER }))).required(),
   bigint: group(limit(digits())).required(),

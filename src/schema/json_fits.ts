@@ -5,7 +5,7 @@ import { isExactNumber } from "./exact_number.ts";
 export const maxBytesOfCharacter = 6;
 
 /**
- * Returns true if the JSON of a value has at most so many bytes. An object that occurs several
+ * Returns true if the JSON of a value has at most `maxBytes` bytes. An object that occurs several
  * times counts each time. The JSON is not created, so that a much too large value is found early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
@@ -13,7 +13,7 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a string has at most so many UTF-8 bytes. Short strings are not measured. */
+/** Returns true if a string has at most `maxBytes` UTF-8 bytes. Short ones are not measured. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }

@@ -2,8 +2,8 @@
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
 /**
- * The effects on referencing rows. With null, the database refuses to delete or change the
- * referenced row as long as there are any.
+ * The actions of a foreign key on referencing rows. With null, the database refuses to delete a
+ * row, or change its key, while rows reference it.
  */
 export interface ForeignKeyActions {
   /** Action when the referenced row is deleted. */

@@ -10,7 +10,7 @@ import type { SearchQuery } from "./search_query.ts";
 
 /** The tables that store one search index in a database. */
 export interface DocumentTable {
-  /** Describes the format of the tables. After a change of this string, they are created again. */
+  /** Describes the format of the tables. If it changes, the tables are created again. */
   readonly shape: string;
   /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];

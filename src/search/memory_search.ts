@@ -84,7 +84,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // Documents with equal scores are sorted by id, so that the order does not depend on others.
+    // Documents with equal scores are sorted by id: no other document influences their order.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);

@@ -90,7 +90,7 @@ export interface IndexBackend {
 /** The maximum number of keys among which an engine can search. */
 export const maxSearchKeys = 10_000;
 
-/** How changes are written to an index. */
+/** Options for writing changes to an index. */
 export interface WriteOptions {
   /** True if a search immediately after the write must find the changes. */
   readonly isAwaited: boolean;

@@ -17,7 +17,7 @@ export interface IndexingOptions {
   readonly outbox: boolean;
 }
 
-/** How far {@link SearchIndexes.reindex} has proceeded. */
+/** Progress of {@link SearchIndexes.reindex}. */
 export interface ReindexProgress {
   /** The name of the index. */
   readonly index: string;

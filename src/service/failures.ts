@@ -21,7 +21,7 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** Refusals because of overload are reported together after this time, in milliseconds. */
+/** How long refusals because of overload are counted before one report, in milliseconds. */
 const countedMs = 10_000;
 
 /** Creates the function that converts errors to responses and reports internal errors. */

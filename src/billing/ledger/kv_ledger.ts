@@ -276,7 +276,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in a commit: they need half of the bytes that it can contain. */
+/** Maximum number of changes in one commit. This number needs half of a commit's bytes. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */

@@ -4,7 +4,7 @@ import { hashPart, namePart } from "../../kv/key_encoding.ts";
 export const ledgerKeys = {
   /** The balance and open reservations of an account. Every operation writes this key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
-  /** The prefix of these keys for all accounts. */
+  /** The prefix of the keys with the states of all accounts. */
   states: ["credits", "state"],
   /** One entry of an account, which is never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [

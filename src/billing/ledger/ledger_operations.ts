@@ -23,7 +23,7 @@ export interface EndedReservation extends LedgerResult {
 
 /** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
-  /** Identifies the operation and its amount. A repetition with another one is rejected. */
+  /** Identifies the operation and its amount. A repetition with another fingerprint is rejected. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   /** Number of a grant's credits that were reversed so far. */
@@ -248,7 +248,7 @@ function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** Maximum number of open reservations of an account, because one record contains them all. */
+/** Maximum number of open reservations of an account: one record contains them all. */
 const maxHolds = 100;
 
 function replayed(keyed: KeyedRecord | null, fingerprint: string): OperationOutcome | null {

@@ -14,7 +14,7 @@ export interface OfferedSignature {
   readonly timestamp: string | null;
 }
 
-/** How the signature of a delivery is verified. */
+/** The keys and the tolerance with which a delivery's signature is verified. */
 export interface SignatureRules {
   /** The keys for HMAC-SHA-256. The signature is valid if it matches any of them. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];

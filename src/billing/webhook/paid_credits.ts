@@ -81,7 +81,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns what was paid. If the payment does not say it, returns the subscription's price then. */
+/** Returns what was paid, or the price at that time if the payment does not say it. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,

@@ -14,7 +14,7 @@ export interface SubscriptionTerms
   readonly unknownFrom?: string;
 }
 
-/** The terms at a time; `beganPeriod` is true if a new period began then. */
+/** A subscription's price and quantity at a time; `beganPeriod`: a new period began then. */
 export interface TermsAtTime {
   readonly terms: SubscriptionTerms;
   readonly beganPeriod: boolean;
@@ -46,7 +46,9 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if the history says something about the terms at a time or later. */
+/**
+ * Returns true if the terms at a time or later are known, so that no change before it is missing.
+ */
 export function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }

@@ -11,7 +11,7 @@ export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
   readonly scopes: ReturnType<typeof byDatabase>;
 }
 
-/** The roles of callers. Tokens for others, such as `service_role`, are refused. */
+/** The roles of callers. Tokens for other roles, such as `service_role`, are refused. */
 const roles: readonly string[] = ["anon", "authenticated"];
 
 /**

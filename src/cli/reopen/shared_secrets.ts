@@ -6,7 +6,7 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret for several apps that have none in their configuration. */
 export interface SharedSecret {
   readonly secret: string;
-  /** For the warning that cursors end with something, such as `this process`. Null: no warning. */
+  /** The end of the warning "cursors end with …", such as `this process`. Null: no warning. */
   readonly endsWith: string | null;
 }
 

@@ -206,7 +206,7 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if a store is in memory, as files are without Deno's KV flag. */
+/** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

@@ -131,7 +131,7 @@ export class Supervisor {
 /** A worker that lives shorter than this counts as ended quickly, in milliseconds. */
 const quickMs = 10_000;
 
-/** After so many workers in a row that ended quickly, no more are started. */
+/** After this number of consecutive workers that ended quickly, no more are started. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };

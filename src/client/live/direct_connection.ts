@@ -220,7 +220,7 @@ interface Member {
 }
 
 const maxSubscriptions = 50;
-/** Delay before a stream is opened, in milliseconds, so that it includes lists that follow. */
+/** Delay before a stream is opened, in ms, so that lists which open soon after are included. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;

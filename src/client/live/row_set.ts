@@ -16,7 +16,7 @@ export class RowSet {
   description: RowDescription | null = null;
   /** The log position up to which the rows contain all changes, or null without rows. */
   token: string | null = null;
-  /** The number that the client's current stream has among its requested streams. */
+  /** The number of streams requested so far, including the current stream. */
   asked = 0;
 
   constructor(orderBy: readonly string[], seed?: LiveSeed) {

@@ -128,7 +128,7 @@ export function revivedJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // With these statuses, the key is used up: the service has stored the response. Otherwise the key
+  // After these statuses, the service has stored the response under the key. After others, the key
   // is unused or belonged to another request. A 400 or 404 of a second attempt can come from a
   // process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&

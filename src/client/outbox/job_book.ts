@@ -7,7 +7,7 @@ export interface JobBook extends Pick<JobView, "get" | "subscribe" | "wait"> {
   add(job: Job): void;
   /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Stores the attempt, and the path and ETag of the row as earlier jobs have changed them. */
+  /** Stores that an attempt begins, with the row's path and ETag after earlier jobs. */
   prepare(job: Job): Promise<Job | undefined>;
   /** Removes a sent or discarded job from the storage. Shows its end, with the response's row. */
   end(job: Job, row?: JobRow | null): Promise<void>;

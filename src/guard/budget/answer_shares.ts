@@ -64,7 +64,7 @@ export function createAnswerStorageShares(
 /** Maximum size of one client's stored responses in all processes, in bytes. */
 const shareBytes = 16 * 1024 ** 2;
 
-/** After so many bytes of a client, a process reports them to the store. */
+/** When a client has used this number of bytes, the process reports them to the store. */
 const reconciledBytes = 1024 ** 2;
 
 /** Maximum bytes of a client that a process accepts before they are reported. */

@@ -54,7 +54,7 @@ export class BucketStore {
     }
   }
 
-  /** Makes a holder return unused tokens regularly, until it has no more. */
+  /** Makes an object return its unused leased tokens regularly, until it has no more. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();

@@ -74,8 +74,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If only this process has written, it knows better when tokens were spent. A missing record has
-  // expired, because the bucket was full.
+  // If no other process has written, this process knows more exactly when tokens were spent. A
+  // missing record has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));

@@ -36,7 +36,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if so many tokens are certainly not left. Does not call the store. */
+  /** Returns true if `amount` tokens are certainly not left. Does not call the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }

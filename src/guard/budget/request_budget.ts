@@ -46,7 +46,7 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if so many items are paid. A full bucket pays for any number. */
+  /** Returns true if this number of items is paid. A full bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
@@ -57,7 +57,7 @@ export class RequestBudget {
     this.#embeddedCost = cost;
   }
 
-  /** Takes the missing tokens for so many items. Returns false if there are too few. */
+  /** Takes the missing tokens for this number of items. Returns false if too few are left. */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
     const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
@@ -91,7 +91,7 @@ export class RequestBudget {
     this.#taken -= amount;
   }
 
-  /** Returns the cost of so many items. An empty batch costs as much as one item. */
+  /** Returns the cost of a number of items. An empty batch costs as much as one item. */
   #costOf(items: number): number {
     return Math.max(1, items) * this.#itemCost + this.#embeddedCost;
   }

@@ -17,7 +17,7 @@ export interface BucketPolicy {
   readonly header: string;
   /** Returns the bucket at a later time. Never above the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
-  /** Returns the milliseconds until the bucket has so many tokens. Call `refill` before. */
+  /** Returns the milliseconds until the bucket has `amount` tokens. Call `refill` first. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
   /** Returns true if both buckets are in the same time window, or if there are no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;

@@ -62,7 +62,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
   ): Promise<string | null> {
     const token = headers.get(tokenHeader);
     if (token === null) return "absent";
-    // Two headers arrive as one with ", " between, which does not match.
+    // The values of a header that was sent twice are joined by ", ", which this pattern rejects.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
     // Claims the token before its verification: of concurrent requests with the same token, only

@@ -36,7 +36,7 @@ export const siteVerifyOptionDescriptions = {
   fetch: callback<typeof fetch>(),
 } satisfies Described<SiteVerifyOptions>;
 
-/** How the vendors' protocols differ. */
+/** The properties in which the vendors' siteverify protocols differ. */
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
@@ -88,7 +88,7 @@ export function createSiteVerifier(
       const fields = object === null ? null : new Map(Object.entries(object));
       return verdictOf(fields, { ...rules, action: question.action });
     } catch (cause) {
-      // `fetch` throws these types for network failures, redirects and aborts.
+      // `fetch` throws errors of these two types after network failures, redirects and aborts.
       const isKnown = cause instanceof TypeError || cause instanceof DOMException;
       if (!isKnown) throw cause;
       return { kind: "unavailable", reason: "no answer", cause };

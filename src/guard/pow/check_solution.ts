@@ -21,7 +21,7 @@ export type CheckSolution = (
 export interface PowSolution {
   /** The id of the challenge, the same for all its solutions. A claim of the id uses it up. */
   readonly id: string;
-  /** How long the claim must be kept, in milliseconds since 1970. */
+  /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
 }
 
@@ -44,7 +44,7 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     const token = headers.get(powHeaders.challenge);
     const nonce = headers.get(powHeaders.nonce);
     if (token === null && nonce === null) return "absent";
-    // Two headers arrive as one with a comma between, which is invalid.
+    // The values of a header that was sent twice are joined by a comma, which is invalid here.
     if (token === null || nonce === null || !isNonce(nonce)) return "malformed";
     const opened = tokens.open(token);
     if (typeof opened === "string") return opened;

@@ -16,7 +16,7 @@ export interface AccountReply {
   readonly status: number;
   /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** How the response changes the session cookie. Default: not. */
+  /** The change of the session cookie that the response makes. Default: none. */
   readonly cookie?: NewSession | "clear" | undefined;
   /** The cookie that marks the browser of a signup. "" removes it. */
   readonly signupCookie?: string | undefined;

@@ -10,7 +10,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 export interface ScryptCost {
   /** The cost factor, a power of two. Doubling it doubles time and memory. */
   readonly N: number;
-  /** How often the work is done, one time after the other. */
+  /** The block size. Memory grows in proportion to it. */
   readonly r: number;
   /** The number of sequential repetitions. */
   readonly p: number;

@@ -74,7 +74,7 @@ function open(
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
       const token = bearerToken(authorization);
-      // Two `Authorization` headers arrive as one, with a comma between.
+      // The values of two `Authorization` headers are joined by a comma.
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(apiKeyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
@@ -117,7 +117,7 @@ async function identifyNew(
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
-  /** How often all tokens were removed because keys have changed. */
+  /** How many times all tokens were removed because keys have changed. */
   generation = 0;
 
   constructor(clock: Clock) {

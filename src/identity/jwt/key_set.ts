@@ -58,7 +58,7 @@ export class KeySet {
     return this.#fetchedAt === before ? null : this.#known?.keys ?? null;
   }
 
-  /** Fetches the keys, unless the last attempt is more recent than this. Never rejects. */
+  /** Fetches the keys, unless the last attempt was less than `minPauseMs` ago. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
     const now = this.#options.runtime.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {

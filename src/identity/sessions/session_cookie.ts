@@ -44,7 +44,7 @@ export class SessionCookie {
   }
 
   read({ headers, url }: Request): string | null {
-    // Most requests have no session cookie, and this is faster than to parse.
+    // Most requests have no session cookie, and this test is faster than parsing.
     const given = headers.get("cookie");
     if (given === null || !given.includes("session=")) return null;
     const known = this.#parsed.get(given) ?? this.#parse(given, headers);

@@ -4,7 +4,7 @@ import { networkOfAddress } from "../accounts/login_risk.ts";
 /** How many mails of one kind an address receives in an hour, so that it is not flooded. */
 export const maxMailsAnHour = 5;
 
-/** How many in an hour, if the mail is the first for its source: see {@link countMail}. */
+/** Maximum number in an hour for the first mail of each source (see {@link countMail}). */
 export const maxFirstMailsAnHour = 20;
 
 /**

@@ -44,7 +44,7 @@ function isLocalPart(local: string): boolean {
   return !isMixed(local);
 }
 
-/** Returns true if a word mixes Latin letters with others, or letters of two similar scripts. */
+/** Returns true if a word mixes Latin with other letters, or letters of two similar scripts. */
 function isMixed(word: string): boolean {
   const isLatin = /\p{sc=Latin}/u.test(word);
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;

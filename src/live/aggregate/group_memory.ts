@@ -33,14 +33,14 @@ export class GroupMemory {
     return this.#inAll.bytes;
   }
 
-  /** Returns true if the holder can use this many additional bytes within all limits. */
+  /** Returns true if an aggregate can use this many additional bytes within all limits. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
     return bytes <= perAggregate && this.#inAll.bytes + bytes <= inAll &&
       (this.#byIdentity.get(identity)?.bytes ?? 0) + bytes <= perIdentity;
   }
 
-  /** Reserves bytes for a holder, in place of its earlier bytes. Returns false without room. */
+  /** Reserves bytes for an aggregate, in place of its earlier ones. Returns false without room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -71,7 +71,9 @@ export class GroupMemory {
     return this.#byIdentity.get(identity) ?? new Account();
   }
 
-  /** Drops groups of larger holders until `needed` bytes fit. Returns false if none is larger. */
+  /**
+   * Drops groups of larger aggregates until `needed` bytes fit. Returns false if none is larger.
+   */
   #makeRoom(account: Account, maxBytes: number, needed: number): boolean {
     while (account.bytes > maxBytes) {
       const largest = account.largest();

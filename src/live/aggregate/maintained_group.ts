@@ -22,7 +22,7 @@ export interface MaintainedGroup {
   readonly rank: number;
   rows: number;
   readonly totals: Total[];
-  /** The current value of each {@link Extreme} of the plan; null if all values are NULL. */
+  /** The current minimum or maximum for each {@link Extreme}; null if all values are NULL. */
   readonly extremes: unknown[];
 }
 

@@ -7,7 +7,7 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** How to maintain an aggregate in memory: which sums, minima and maxima each group needs. */
+/** The plan for maintaining an aggregate in memory: the sums, minima and maxima of each group. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /** The query for the initial state of every group: key, row count, sums, minima and maxima. */

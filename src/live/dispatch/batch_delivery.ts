@@ -34,7 +34,7 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Delivers the events. Waits only to read related rows or if there are many subscribers. */
+  /** Delivers the events; asynchronously to read related rows, or for many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>

@@ -129,7 +129,7 @@ export class ChangeDispatcher {
     return includeGroup;
   }
 
-  /** Leaves the include group. Returns the tables that it no longer includes. */
+  /** Leaves the include group. If it is empty now, returns the tables that it included. */
   #leaveIncludeGroup(group: SubscriberGroup): readonly TableInfo[] {
     const includeGroup = this.#includeGroups.get(group.viewKey);
     if (group.includeGroup === null || includeGroup === undefined) return [];

@@ -23,7 +23,7 @@ export class EventRenderer {
     removed: new Map(),
   };
 
-  /** Renders rows of the query's table. A `seq` that is not null is the `seq` of all events. */
+  /** Renders rows of the query's table. If `seq` is not null, all events have this number. */
   constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
     this.#interest = query;
     this.#seq = seq;
@@ -49,7 +49,7 @@ export class EventRenderer {
     });
   }
 
-  /** Converts each row separately after an error, so that only the faulty row fails. */
+  /** Converts each row separately after an error, unless the view reads related rows. */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {

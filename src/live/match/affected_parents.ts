@@ -51,7 +51,7 @@ export class AffectedParents<G extends AffectedGroup> {
     return groups;
   }
 
-  /** Searches also for the parents of the row of `change`. */
+  /** Adds the parents of the row of `change` to the search. */
   add(change: Change, group: G): void {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;

@@ -77,7 +77,7 @@ export class HeldRows {
     }
   }
 
-  /** The ids of rows that were read in a newer state. Other clients of the group may lack them. */
+  /** The ids of rows that were read ahead of the changes. Other clients may lack these rows. */
   idsAhead(): Iterable<string> {
     return this.#ahead.keys();
   }

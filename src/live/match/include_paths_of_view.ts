@@ -45,7 +45,7 @@ function pathsBelow(
         mayMatter: null,
         parentSteps,
       },
-      // These filters can read further related rows, which then determine which rows are included.
+      // The filter of an included relation can read further related rows, which then matter, too.
       ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
       ...pathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];

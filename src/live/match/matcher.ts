@@ -29,18 +29,19 @@ export interface Matcher {
   knowsKeyOrder(table: TableInfo): boolean;
   /** Returns true if row-level security of the database can hide rows of the table. */
   hidesRows(table: TableInfo): boolean;
-  /** Evaluates each filter for each image by one statement, queued under `identity`. */
+  /** Evaluates each filter for each row image by one statement, queued under `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
     filters: readonly Filter[],
     identity: string,
   ): Promise<readonly (readonly boolean[])[]>;
-  /** Returns true for one decision in a thousand. Such a decision is checked. */
+  /** Returns true for one evaluation in memory in a thousand, which {@link check} then checks. */
   shouldCheck(): boolean;
   /**
-   * Evaluates in the database a filter that memory has decided. Returns false if the results
-   * differ. Memory then never decides such comparisons, and all filters must be compiled again.
+   * Evaluates a filter in the database again, after an evaluation in memory. Returns false if the
+   * results differ. All filters must then be compiled again, and such comparisons are no longer
+   * evaluated in memory.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

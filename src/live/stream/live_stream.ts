@@ -69,7 +69,7 @@ export abstract class LiveStream {
   /** Returns the stream's resume token for a feed position; "" before it has sent all changes. */
   abstract tokenAt(position: Position): string;
 
-  /** Leaves the groups of the context. Called once. */
+  /** Leaves the stream's subscriber group or shared aggregate. Called once, at its end. */
   protected abstract release(): void;
 
   /** Ends the stream at a time of the monotonic clock. */

@@ -36,7 +36,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes from before the response, while the request can still be refused; null afterwards. */
+  /** Bytes to send when the response starts, because it can still be refused. Null afterwards. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;

@@ -21,7 +21,7 @@ import {
 } from "../match/row_change.ts";
 import { evaluateRowChanges, type GroupEvaluation, rowChangesFor } from "./evaluate_changes.ts";
 
-/** How to render the changes that a client has missed. */
+/** Options for rendering the changes that a client has missed. */
 export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
   /** The rows that the client holds; null if they are not tracked. */

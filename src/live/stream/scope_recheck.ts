@@ -27,14 +27,14 @@ export interface ScopeHolder {
   regrant(grant: Grant | null): void;
   /** Ends the stream, because its scope threw an error or the user may read other fields now. */
   revoke(): void;
-  /** Calls {@link ScopedRequest.sameFieldsAs} of the holder's request. */
+  /** Calls {@link ScopedRequest.sameFieldsAs} of the stream's request. */
   sameFieldsAs(user: User | null): boolean;
 }
 
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The scope's filter as canonical text; an empty string if the holders have different scopes. */
+  /** The scope's filter as canonical text; an empty string if the streams have different scopes. */
   scope: string;
 }
 

@@ -38,7 +38,7 @@ export interface SnapshotRequest {
   readonly start: SnapshotStart | null;
   /** The page must contain all changes up to this position; null if any page is sufficient. */
   readonly minPosition: Position | null;
-  /** The user or the address of the stream. */
+  /** The user id or IP address of the stream's request. */
   readonly identity: string;
 }
 

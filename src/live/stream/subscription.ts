@@ -196,7 +196,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return sent.cursor.position;
   }
 
-  /** Sends changes of rows in earlier pages. Returns false until all up to `page` are sent. */
+  /** Sends changes of rows in earlier pages. Returns false if changes before `page` remain. */
   async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");

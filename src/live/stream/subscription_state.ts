@@ -66,7 +66,7 @@ export type StreamStart = "everything" | "now" | FreshStart | Position;
 export interface SubscriptionOptions {
   readonly query: LiveQuery;
   readonly start: StreamStart;
-  /** The user or the address of the request. */
+  /** The user id or IP address of the stream's request. */
   readonly identity: string;
 }
 

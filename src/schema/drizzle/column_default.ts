@@ -16,7 +16,7 @@ export function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle, a function precedes a constant, and `$onUpdate` applies if there is neither.
+  // As in Drizzle: a function if there is one, else a constant, else `$onUpdate`.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
