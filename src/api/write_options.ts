@@ -19,7 +19,7 @@ export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptio
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of writes that create a row, or change the row with an equal unique key. */
+/** The option of a write that creates a row, or changes the row with an equal unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
   /** The field, or the fields, of the unique key that identifies a row, for example `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;

@@ -117,7 +117,7 @@ export function off(): Option<false | undefined> {
   return testedValue<false>("false", (given) => given === false);
 }
 
-/** Describes a value by a test of the caller. `takes` follows "must be" in messages. */
+/** Describes a value that the function `fits` accepts. `takes` follows "must be" in messages. */
 export function testedValue<T>(
   takes: string,
   fits: (given: unknown) => boolean,

@@ -40,7 +40,7 @@ export class ReceivingBodyLimiter {
     this.#clock = clock;
   }
 
-  /** Registers a body, with no bytes yet. */
+  /** Registers a body. None of its bytes count yet. */
   begin(): IncomingBody {
     let held = 0;
     const count = (bytes: number) => {

@@ -115,7 +115,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** True to allow it in the `filter` of a request: `author.name==Ann`. Default: false. */
+  /** True to allow the relation in a request's `filter`: `author.name==Ann`. Default: false. */
   readonly filterable?: boolean | undefined;
 }
 

@@ -8,7 +8,7 @@ import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
 export interface RelationRequest {
-  /** The rows that the body connects or creates, in its order. */
+  /** The rows to connect or to create, in the order of the body. */
   readonly wanted: readonly RowToRelate[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
