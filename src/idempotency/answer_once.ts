@@ -64,7 +64,7 @@ export interface IdempotentAdmission {
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 if the limits refuse the request. */
   admit(): void | Promise<void>;
-  /** Returns the tokens that were taken, because a replayed response is free. */
+  /** Refunds the tokens that were taken, because a replayed response is free. */
   refund(): void;
 }
 

@@ -68,7 +68,7 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A price that was paid, by all its ids at the provider. A plan can name any of these ids. */
+/** A price that was paid, with all its ids at the provider. A plan can contain any of these. */
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];

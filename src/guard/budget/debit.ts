@@ -14,7 +14,7 @@ export interface Debit {
    * a hook or a CAPTCHA provider, so never call it in a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Returns the tokens for items above this number. */
+  /** Refunds the tokens for items above this number. */
   refundExcess(items: number): void;
 }
 

@@ -26,7 +26,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes all these tokens or none. Returns a promise only if it must call the store. */
+  /** Takes `amount` tokens or none. Returns a promise only if it must call the store. */
   take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
@@ -41,7 +41,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes these tokens, or all that are left if there are fewer. */
+  /** Takes `amount` tokens, or all that are left if there are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }

@@ -80,7 +80,7 @@ export class RequestBudget {
     this.#refund(this.#taken - cost);
   }
 
-  /** Returns all tokens. What a challenge has paid is not returned. */
+  /** Refunds all tokens, but nothing of what a challenge has paid. */
   refundAll(): void {
     this.#refund(this.#taken);
   }

@@ -125,7 +125,7 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // Without a position inside the step, its rest would stay in memory for a slow client.
+      // The step has no log positions inside, so all of it would stay in memory for a slow client.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {
