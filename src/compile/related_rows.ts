@@ -69,7 +69,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Compiles one scan without an index that finds the rows of all keys and numbers them. */
+/** Compiles one scan, without an index, that finds the rows of all keys and numbers them. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;

@@ -7,7 +7,9 @@ export interface NamedColumn<Value> {
   readonly read: (cell: SqlValue) => Value;
 }
 
-/** The columns of a handwritten select list by name. A column of only SQL converts no cells. */
+/**
+ * The columns of a handwritten select list by name. The cells of a plain string stay unconverted.
+ */
 export type NamedColumns = Readonly<Record<string, string | NamedColumn<unknown>>>;
 
 /** The values of a row by the names of their columns in a handwritten select list. */
@@ -36,7 +38,7 @@ export function namedColumns<Columns extends NamedColumns>(columns: Columns) {
   };
 }
 
-/** Runs a SELECT of named columns. `rest` is the part of the statement from FROM on, if any. */
+/** Runs a SELECT of named columns. `rest` is the SQL after the select list, from FROM on. */
 export async function selectNamed<Columns extends NamedColumns>(
   connection: Connection,
   columns: Columns,

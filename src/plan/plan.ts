@@ -52,8 +52,8 @@ export interface PreviewSettings {
   /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The order's columns that are truncated. After the other columns, the result has their whole
-   * values, but only in the last but one row (the last of the page). Other rows have NULL.
+   * The order's columns that are truncated. After the other columns, the page's last row also has
+   * their whole values. It is the last row but one, because one more is read. Others have NULL.
    */
   readonly whole: readonly ColumnInfo[];
 }

@@ -80,7 +80,7 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts
   return { parts, shape };
 }
 
-/** Returns what identifies a part in a shape: the column, the table, or a constant for values. */
+/** Returns what two parts are compared by: the column, the table, or a constant for values. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":

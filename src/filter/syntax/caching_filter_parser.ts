@@ -31,8 +31,8 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
 }
 
 /**
- * The estimated memory for a string and its tree, in bytes for each character of the string. In a
- * list of digits, every second character is a value.
+ * The estimated memory for a string and its tree, in bytes for each character of the string. It is
+ * high, because in a list of digits, each second character is a value with its own node.
  */
 const bytesPerCharacter = 50;
 

@@ -33,7 +33,7 @@ interface Waiting {
 interface Turn {
   readonly session: PostgresSession;
   readonly connection: PostgresConnection;
-  /** How long the read has waited for its turn and for the session, in milliseconds. */
+  /** How long the read has waited for the read limiter and for a session, in milliseconds. */
   readonly waitedMs: number;
 }
 
@@ -143,7 +143,7 @@ export class PostgresReads implements Connection {
       return toQueryResult(result, statement);
     } catch (error) {
       await cancelled;
-      // Other reads of the table may be fast, so the request is not the cause.
+      // The read only waited for the lock of a table, so the request is not the cause.
       if (isLate && await this.#isBlocked(session, statement)) throw lockTimeout();
       throw stopped ?? error;
     } finally {
@@ -155,7 +155,7 @@ export class PostgresReads implements Connection {
 
   /** Returns true if a statement waits for the lock of a table. EXPLAIN then waits as well. */
   async #isBlocked(session: PostgresSession, { text, values }: Statement): Promise<boolean> {
-    // A canceled read may have closed its connection. The session then opens another one.
+    // Canceling the read can have closed the connection. The session then opens another one.
     const connection = session.connection();
     let cancelled: Promise<void> | null = null;
     const plan = connection.read(`EXPLAIN ${text}`, values.map(toPostgresText), () => true);
@@ -167,7 +167,7 @@ export class PostgresReads implements Connection {
   }
 }
 
-/** The time after which EXPLAIN is known to wait for a lock, in milliseconds. */
+/** The time after which an EXPLAIN certainly waits for a lock, in milliseconds. */
 const explainLimitMs = 1_000;
 
 function lockTimeout(): DatabaseError {

@@ -98,7 +98,7 @@ async function readColumns(connection: Connection, view: string | null = null) {
       ),
       notNull: cell.flag(`c."notnull"`),
       defaultSql: cell.textOrNull("c.dflt_value"),
-      /** The column's position in the key from 1, or 0. */
+      /** The column's position in the primary key, from 1, or 0 if it is not in it. */
       keyPosition: cell.number("c.pk"),
       // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: cell.flag("c.hidden IN (2, 3)"),
@@ -139,7 +139,7 @@ async function readUniqueIndexes(connection: Connection) {
     connection,
     {
       owner: cell.text("t.name"),
-      /** True if this is the index of the primary key. A key without an index is the row id. */
+      /** True for the index of the primary key. A key without an index is the row id. */
       isKey: cell.flag("i.origin = 'pk'"),
       /** The columns of the index. Null for an expression. */
       columns: cell.list<string | null>("json_group_array(c.name)"),
