@@ -24,8 +24,8 @@ export interface ListenOptions {
   /** The address to listen on. Default: `127.0.0.1`, which other machines cannot reach. */
   readonly host?: string | undefined;
   /**
-   * True to share the port with other processes of this user that set this option, too. The system
-   * distributes connections among them. Works only on Linux; Deno needs `--unstable-net`.
+   * True to share the port and its connections with other processes of this user that set this
+   * option, too. Works only on Linux, and Deno needs `--unstable-net`. Default: false.
    */
   readonly reusePort?: boolean | undefined;
   /** Called when connections are accepted. Without it, the observer receives `listening`. */

@@ -7,7 +7,7 @@ import type { Middleware } from "./middleware.ts";
 export interface CorsOptions {
   /** The allowed origins, exactly as browsers send them, or `*` for all. */
   readonly origin: string | readonly string[];
-  /** True to allow cookies. Not allowed together with `*`. */
+  /** True to allow cookies. Not allowed together with `*`. Default: false. */
   readonly credentials?: boolean | undefined;
   /** How long a browser may cache the response to a preflight, in seconds. Default: 600. */
   readonly maxAge?: number | undefined;

@@ -11,7 +11,7 @@ export interface MigrateOptions {
   readonly allowDrop?: readonly string[] | undefined;
   /** Undeclared columns to keep, such as `notes.size`. No question asks if they were renamed. */
   readonly keep?: readonly string[] | undefined;
-  /** True to return the plan without changing anything. */
+  /** True to return the plan without changing anything. Default: false. */
   readonly dryRun?: boolean | undefined;
 }
 

@@ -7,8 +7,8 @@ import { isLoopback } from "../../protocol/loopback.ts";
 /** The options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * The `SameSite` attribute. With `Lax`, the default, links from other sites send the cookie.
-   * `Strict` is for services without such links, and `None` for pages that other sites embed.
+   * The `SameSite` attribute. With `Lax`, links from other sites send the cookie. `Strict` is for
+   * services without such links, and `None` for pages that other sites embed. Default: `Lax`.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**

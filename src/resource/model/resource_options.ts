@@ -168,7 +168,7 @@ export interface SearchOptions<S, Of = AnyTable> {
 export interface SearchFieldOptions {
   /** The weight of a match in this column relative to other columns. Default: 1. */
   readonly weight?: number | undefined;
-  /** False excludes the column from the search. */
+  /** False excludes the column from the search. Default: true. */
   readonly searchable?: boolean | undefined;
 }
 
