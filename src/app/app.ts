@@ -112,9 +112,9 @@ export interface RequestInfo {
 }
 
 /**
- * Creates the app of a service from its configuration. Throws a plain Error that names the invalid
- * option.
+ * Creates the app of a service from its configuration.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { all, createApp, integer, openDatabase, resource, table, text } from "@svc/resource-api";

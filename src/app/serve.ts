@@ -13,8 +13,8 @@ export interface ServeConfig extends ServiceConfig, ListenOptions {}
  * Serves an app: creates it, listens, and manages the process. The first SIGTERM or SIGINT stops
  * the app gracefully, and a second signal stops it immediately. An unhandled rejection, or an error
  * in a timer that a hook has started, is reported to the observer and does not end the process.
- * Throws a plain Error if an option is invalid or the port is taken.
  *
+ * @throws {Error} If an option is invalid or the port is taken.
  * @example
  * ```ts
  * import { integer, openDatabase, resource, serve, table, text } from "@svc/resource-api";

@@ -120,8 +120,9 @@ export interface Billing extends BillingOperations {
 
 /**
  * Opens billing with a provider: checkouts, subscriptions, the credits ledger, and a webhook that
- * grants credits once for each payment. Throws a plain Error that names an invalid option.
+ * grants credits once for each payment.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { openBilling, paddle } from "@svc/resource-api/billing";

@@ -16,10 +16,11 @@ import { engineOf } from "../db/engine/engine_of.ts";
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
  * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`. Instead of a URL, it accepts a
- * driver, or a Drizzle database, whose file or server it opens. If the URL is wrong, it throws an
- * Error with the remedy. If the database rejects the connection, it throws a `DatabaseError`. If a
- * Postgres server cannot be reached, it only reports a notice.
+ * driver, or a Drizzle database, whose file or server it opens. If a Postgres server cannot be
+ * reached, `openDatabase` only reports a notice.
  *
+ * @throws {Error} If the URL is wrong. The message says what to do.
+ * @throws {DatabaseError} If the database rejects the connection.
  * @example
  * ```ts
  * import { openDatabase } from "@svc/resource-api";

@@ -35,11 +35,12 @@ export function none(): Filter<never> {
 export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
 /**
- * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a
- * value that the column cannot store match nothing, here and in all comparisons below; {@link
- * isNull} tests for NULL. The builders throw for a whole number beyond 2^53, because JavaScript
- * rounds it, except for columns of reals. Pass a string or a bigint instead.
+ * Builds a filter for the rows whose column equals the value. In all builders of comparisons,
+ * undefined, null, NaN and a value that the column cannot store match no row; use {@link isNull} to
+ * test for NULL.
  *
+ * @throws {TypeError} If the value is a whole number beyond 2^53, which JavaScript rounds, and the
+ * column does not contain reals. Pass a string or a bigint instead.
  * @example
  * ```ts
  * import { and, eq, isNull, rsql, table, text } from "@svc/resource-api";

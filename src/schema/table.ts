@@ -66,9 +66,9 @@ export type Table<Name extends string, Row, NewRow> =
 
 /**
  * Declares a table for all engines. The result has only its columns as members, so that a column
- * can have any name except `$inferName`, `$inferSelect` and `$inferInsert`. Throws an Error for a
- * declaration that the service cannot serve.
+ * can have any name except `$inferName`, `$inferSelect` and `$inferInsert`.
  *
+ * @throws {Error} If the service cannot serve the declared table.
  * @example
  * ```ts
  * import { integer, table, text } from "@svc/resource-api";

@@ -18,8 +18,8 @@ const read = new ReadTexts();
  * other value is bound. It must be a value that the driver accepts. Custom operators consist of
  * fragments. For a whole statement use `db.sql`, which also accepts tables, columns and filters.
  *
- * @throws Error for a value inside quotes or a comment, and for a value that touches a word, a
- * number or another value: `$1` followed by `1` would be `$11`.
+ * @throws {Error} If a value is inside quotes or a comment, or next to a word, a number or another
+ * value: `$1` followed by `1` would be `$11`.
  *
  * @example
  * ```ts

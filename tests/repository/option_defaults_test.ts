@@ -22,7 +22,7 @@ Deno.test("the docstring of an option ends in the default of its description", (
   assert(defaults.length > 80, "defaults are found");
   const wrong = defaults.filter(({ types, name, value }) =>
     !types.flatMap((type) => docsOf(type, name)).some((doc) =>
-      waysToSay(value).some((said) =>
+      wordings(value).some((said) =>
         new RegExp(`Default: ${RegExp.escape(said)}(?!,?\\d)`).test(doc)
       )
     )
@@ -73,7 +73,7 @@ function docsOf(type: string, name: string): readonly string[] {
   return own !== undefined ? [own] : (bases.get(type) ?? []).flatMap((base) => docsOf(base, name));
 }
 
-function waysToSay(value: DescribedDefault["value"]): readonly string[] {
+function wordings(value: DescribedDefault["value"]): readonly string[] {
   if (typeof value === "boolean") return value ? ["true", "on"] : ["false", "off"];
   if (typeof value === "string") return [`\`${value}\``];
   const units = { MiB: 1_048_576, hours: 3_600_000, days: 86_400_000 };

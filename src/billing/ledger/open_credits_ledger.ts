@@ -34,8 +34,9 @@ export const creditsLedgerOptionDescriptions = group(
 ).required();
 
 /**
- * Opens a credits ledger in a key-value store. Throws a plain Error that names an invalid option.
+ * Opens a credits ledger in a key-value store.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { openCreditsLedger } from "@svc/resource-api/billing";

@@ -14,8 +14,9 @@ export const solveOptionDescriptions = group(
 /**
  * Solves a proof-of-work challenge in the client. Finds a nonce for which
  * `sha256(token + ":" + nonce)` begins with the required number of zero bits. The search uses
- * workers and SIMD if they are available, and does not block this thread. Throws a RangeError for a
- * difficulty over 32, which no client can solve in time.
+ * workers and SIMD if they are available, and does not block this thread.
+ *
+ * @throws {RangeError} If the difficulty is over 32, which no client can solve in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const read = solveOptionDescriptions.read(options, {

@@ -28,10 +28,10 @@ export type FilterOperand =
 
 /**
  * Returns a filter. The values in the template are data: they are never parsed as filter syntax. A
- * nested filter is enclosed in parentheses. Throws a TypeError for undefined and unsupported
- * objects, for a number beyond 2^53 (use a string or a bigint), and for a value inside quotes or
- * directly next to other characters of a word. The message shows the position.
+ * nested filter is enclosed in parentheses.
  *
+ * @throws {TypeError} If a value is undefined, an unsupported object, or a number beyond 2^53 (use a
+ * string or a bigint), or if a value is inside quotes or directly next to a character of a word.
  * @example
  * ```ts
  * import { rsql } from "@svc/resource-api/client";

@@ -2,9 +2,9 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import { createSiteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
- * Creates a verifier for hCaptcha, whose tokens have no actions. Throws a plain Error for an
- * invalid key.
+ * Creates a verifier for hCaptcha, whose tokens have no actions.
  *
+ * @throws {Error} If a key is invalid.
  * @example
  * ```ts
  * import { hcaptcha } from "@svc/resource-api/captcha";

@@ -19,9 +19,9 @@ export const recaptchaOptionDescriptions = {
 } satisfies Described<RecaptchaOptions>;
 
 /**
- * Creates a verifier for Google reCAPTCHA, v2 and v3. Only v3 has actions and scores. Throws a
- * plain Error for an invalid key or score.
+ * Creates a verifier for Google reCAPTCHA, v2 and v3. Only v3 has actions and scores.
  *
+ * @throws {Error} If a key or the score is invalid.
  * @example
  * ```ts
  * import { recaptcha } from "@svc/resource-api/captcha";

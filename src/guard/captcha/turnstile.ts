@@ -2,8 +2,9 @@ import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import { createSiteVerifier, type SiteVerifyOptions } from "./siteverify_protocol.ts";
 
 /**
- * Creates a verifier for Cloudflare Turnstile. Throws a plain Error for an invalid key.
+ * Creates a verifier for Cloudflare Turnstile.
  *
+ * @throws {Error} If a key is invalid.
  * @example
  * ```ts
  * import { turnstile } from "@svc/resource-api/captcha";

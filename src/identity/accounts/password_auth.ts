@@ -24,10 +24,10 @@ import type { PasswordRules } from "./password_rules.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
- * The authenticator for accounts with passwords. Below `{basePath}/auth`, it serves signup, login,
- * logout, password resets and password changes. A session is a cookie or `Authorization: Bearer`.
- * Throws a plain Error for a wrong option.
+ * Returns the authenticator for accounts with passwords. Below `{basePath}/auth`, it serves signup,
+ * login, logout, password resets and changes. A session is a cookie or `Authorization: Bearer`.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { createApp, eq, integer, openDatabase, resource, table, text } from "@svc/resource-api";

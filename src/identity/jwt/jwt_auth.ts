@@ -22,10 +22,10 @@ import {
 import { createTokenVerifier, type VerifyToken } from "./key_source.ts";
 
 /**
- * The authenticator for JSON Web Tokens in `Authorization: Bearer`. Tokens are verified with a
- * secret, a public key, or the key set of an identity provider, and then remembered until they
- * expire. Throws a plain Error for a wrong option.
+ * Returns the authenticator for JSON Web Tokens in `Authorization: Bearer`. It verifies a token with
+ * a secret, a public key or the key set of an identity provider, and caches it until it expires.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { jwtAuth } from "@svc/resource-api/auth";

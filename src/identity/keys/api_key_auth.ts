@@ -35,10 +35,10 @@ export const apiKeyAuthOptionDescriptions = group(
 ).default({});
 
 /**
- * The authenticator for API keys, in the header `X-API-Key` or as `Authorization: Bearer`. The
- * command `cli.ts keys create` creates keys, in the key-value store. Throws a plain Error for a
- * wrong option.
+ * Returns the authenticator for API keys, in the header `X-API-Key` or as `Authorization: Bearer`.
+ * The command `cli.ts keys create` creates keys, in the key-value store.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { all, none } from "@svc/resource-api";

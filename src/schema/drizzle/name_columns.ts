@@ -3,9 +3,9 @@ import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
 
 /**
  * Sets the database names of Drizzle columns without an explicit name. In Drizzle 0.45,
- * `drizzle(client, { casing: "snake_case" })` does this, but a table's declaration does not show
- * it. Throws an Error if a table is already in use.
+ * `drizzle(client, { casing: "snake_case" })` does so, but a table's declaration does not show it.
  *
+ * @throws {Error} If a table is already in use.
  * @example
  * ```ts ignore
  * import { nameColumns } from "@svc/resource-api/drizzle";

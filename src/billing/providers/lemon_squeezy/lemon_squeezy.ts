@@ -51,12 +51,11 @@ export const lemonSqueezyOptionDescriptions = group(
 ).required();
 
 /**
- * The billing provider Lemon Squeezy. The `priceId` of a plan is the id of a variant. A checkout
- * has one item. Throws a plain Error for an invalid option.
- *
- * Deliveries of Lemon Squeezy have neither an id nor a time, so old and new ones cannot be
+ * Returns the billing provider for Lemon Squeezy. The `priceId` of a plan is the id of a variant. A
+ * checkout has one item. Deliveries have neither an id nor a time, so old and new ones cannot be
  * distinguished. Therefore credits are granted once for each order or invoice, for ever.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { lemonSqueezy } from "@svc/resource-api/billing";

@@ -34,9 +34,10 @@ export const paddleOptionDescriptions = group(
 ).required();
 
 /**
- * The billing provider Paddle. The `priceId` of a plan is the id of a price, `pri_…`. Paddle has no
- * hosted portal, and usage cannot be reported. Throws a plain Error for an invalid option.
+ * Returns the billing provider for Paddle. The `priceId` of a plan is the id of a price, `pri_…`.
+ * Paddle has no hosted portal, and usage cannot be reported.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { paddle } from "@svc/resource-api/billing";

@@ -46,9 +46,9 @@ export const polarOptionDescriptions = group(
 ).required();
 
 /**
- * The billing provider Polar. The `priceId` of a plan is the id of a product, or of one of its
- * prices. Throws a plain Error for an invalid option.
+ * Returns the billing provider for Polar. The `priceId` of a plan is the id of a product or price.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { polar } from "@svc/resource-api/billing";

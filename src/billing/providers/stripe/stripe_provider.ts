@@ -23,10 +23,10 @@ import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.t
 export type { StripeOptions } from "./stripe_options.ts";
 
 /**
- * The billing provider Stripe. The `priceId` of a plan is the id of a price, `price_…`. With a test
- * key, only test deliveries are accepted, with a live key only live ones. Throws a plain Error for
- * an invalid option.
+ * Returns the billing provider for Stripe. The `priceId` of a plan is the id of a price, `price_…`.
+ * With a test key, only test deliveries are accepted, with a live key only live ones.
  *
+ * @throws {Error} If an option is invalid. The message names the option.
  * @example
  * ```ts
  * import { stripe } from "@svc/resource-api/stripe";

@@ -18,10 +18,11 @@ export type { DriverOptions, PostgresOptions };
 
 /**
  * Opens the driver of a Postgres server with postgres.js. If the server cannot be reached, it
- * reports a notice, and every query tries to connect again. It throws if the server rejects the
- * connection, for example because of a wrong password. `?prepare=false` in the URL is for poolers
- * that assign connections by transaction. Then no statement is prepared, and no setting is sent
- * that poolers reject. The time limits of statements and locks must then be set on the role.
+ * reports a notice, and every query tries to connect again. `?prepare=false` in the URL is for
+ * poolers that assign connections by transaction. Then no statement is prepared, and no setting is
+ * sent that poolers reject. The time limits of statements and locks must then be set on the role.
+ *
+ * @throws {DatabaseError} If the server rejects the connection, e.g. because of a wrong password.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
   return await open({ url, server: null }, given);

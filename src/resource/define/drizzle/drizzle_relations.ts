@@ -15,9 +15,9 @@ import type { DrizzleRelations } from "./drizzle_relation_types.ts";
 /**
  * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
  * resource. The relations come from `defineRelations` (1.0), or from all `relations()` (0.45) of a
- * list or of a module. Throws an Error for a relation that would have other rows in the service
- * than in Drizzle.
+ * list or of a module.
  *
+ * @throws {Error} If a relation would have other rows in the service than in Drizzle.
  * @example
  * ```ts ignore
  * import { resource } from "@svc/resource-api";
