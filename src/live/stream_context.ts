@@ -12,7 +12,7 @@ import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
 /** The objects that all live streams over one database share, such as the feed and the matcher. */
-export interface StreamContext {
+export interface StreamContext extends StreamContextOptions {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
   readonly feed: ChangeFeed;
@@ -25,9 +25,6 @@ export interface StreamContext {
   /** Limits the aggregates that are read at the same time, because they take long. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
-  readonly matcher: Matcher;
-  readonly runtime: Runtime;
-  readonly limits: LiveLimits;
 }
 
 export interface StreamContextOptions {

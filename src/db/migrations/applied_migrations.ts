@@ -4,11 +4,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import { cell, selectNamed } from "../named_columns.ts";
-
-export interface MigrationToRecord {
-  readonly name: string;
-  readonly sql: string;
-}
+import type { MigrationFile } from "./files/migration_files.ts";
 
 export interface AppliedMigration {
   readonly name: string;
@@ -20,7 +16,7 @@ export const migrationsTable = "_service_migrations";
 /** Records in the migrations table that a file was applied, in the same transaction. */
 export async function recordMigration(
   connection: Connection,
-  { name, sql }: MigrationToRecord,
+  { name, sql }: Pick<MigrationFile, "name" | "sql">,
 ): Promise<void> {
   await createMigrationsTable(connection);
   const [last] = await selectNamed(

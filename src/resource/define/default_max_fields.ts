@@ -1,21 +1,15 @@
-import type { Relations } from "../../schema/relation.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
-import type { BatchPolicy } from "../model/resource.ts";
-
-/** The properties of a resource that determine the default size limit of its bodies. */
-export interface BodySizeFactors {
-  readonly table: TableInfo;
-  readonly batch: BatchPolicy;
-  readonly relations: Relations;
-  readonly nestedWrites: boolean;
-}
+import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the default of the maximum number of fields in a body. The default allows the largest
  * batch, with a value in every column and all nested rows that it can contain.
  */
-export function defaultMaxFields(bodies: BodySizeFactors): number {
-  const { table, batch, relations, nestedWrites } = bodies;
+export function defaultMaxFields(
+  { table, batch, relations, nestedWrites }: Pick<
+    Resource,
+    "table" | "batch" | "relations" | "nestedWrites"
+  >,
+): number {
   const items = Math.max(batch.create, batch.update, batch.replace, batch.delete);
   // In addition to its columns, an item can contain its precondition and the names of relations.
   const ofItems = items * (table.columns.length + relations.size + 1);

@@ -100,12 +100,10 @@ function maxRowsUnder(includes: readonly Include[]): number {
 /** The filters that limit the included rows: for a relation's target, and for its link table. */
 export type RelatedRowFilters = Pick<RelatedPlan, "where" | "links">;
 
-interface Loading {
+interface Loading extends IncludedReads {
   readonly related: ReadonlyMap<Resource, Grant>;
-  readonly connection: Connection;
   /** The number of rows that the response can still include. */
   left: number;
-  readonly bytes: ResponseByteBudget | null;
 }
 
 async function loadAll(

@@ -5,7 +5,7 @@ import type { ResolvedCapabilities, Resource } from "../../resource/model/resour
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { Relation } from "../../schema/relation.ts";
+import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** A resource as the dashboard needs it: its fields, and who may access its rows. */
@@ -20,7 +20,7 @@ export interface ResourceDescription {
   readonly label: string;
   /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
   readonly fields: readonly FieldFacts[];
-  readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
+  readonly relations: readonly Pick<RelationSchema, "name" | "type" | "resource">[];
   readonly capabilities: ResolvedCapabilities;
   readonly rights: Readonly<Record<Access, AllowedCallers>>;
   /** The policy name for each access. A scope that is a function without a name has no entry. */
@@ -60,12 +60,6 @@ interface FieldFacts {
   readonly sortable: boolean;
   readonly enum?: readonly string[];
   readonly references?: { readonly resource: string; readonly field: string };
-}
-
-interface RelationFacts {
-  readonly name: string;
-  readonly type: Relation["type"];
-  readonly resource: string;
 }
 
 interface ProtectionFacts {

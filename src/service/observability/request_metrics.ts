@@ -1,4 +1,5 @@
 import type { Metrics } from "../../metrics/metrics.ts";
+import type { RequestObservation } from "../../runtime/observations/request_observation.ts";
 import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
 
 /** The metrics of all requests with equal method, route and status. */
@@ -61,12 +62,7 @@ export class RequestMetrics {
 }
 
 /** A response, as the metrics record it. */
-export interface AnsweredRequest {
-  /** The configured route, or an empty string for an unknown route. */
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-}
+export type AnsweredRequest = Pick<RequestObservation, "route" | "status" | "durationMs">;
 
 /** The method that replaces unknown ones, as in OpenTelemetry: clients can invent any number. */
 const otherMethod = "_OTHER";

@@ -13,6 +13,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import { memberOf, optionalStringMember, requireStringMember } from "../action_body.ts";
 import type { Report } from "../report.ts";
 import { requireResource } from "../report_query.ts";
+import type { ServedResources } from "../resource_description.ts";
 import { authorizeAdditional } from "../../../resource/authorize_related.ts";
 
 export interface ExplainedList {
@@ -24,17 +25,13 @@ export interface ExplainedList {
   readonly plan: readonly string[];
 }
 
-export interface ExplainActionDependencies {
-  /** The resources with the rights of the operator. */
-  readonly resources: readonly Resource[];
-  readonly basePath: string;
-}
-
 /**
  * Creates the action that shows the query plan of the operator's list, without reading rows. The
  * body is `{ resource, filter, orderBy, select, limit }`, with the syntax and problems of a list.
  */
-export function createExplainAction({ resources, basePath }: ExplainActionDependencies): Report {
+export function createExplainAction(
+  { resources, basePath }: Pick<ServedResources, "resources" | "basePath">,
+): Report {
   return {
     name: "explain",
     method: "POST",
