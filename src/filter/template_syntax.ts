@@ -35,7 +35,7 @@ export function parseTemplate(
   const bare = inserted.find(({ index }) => !isRule(values[index]));
   if (bare !== undefined) throw misplaced(bare.index, "a value", "a filter");
   const places = new Set([...literals.filter(isValue), ...inserted].map(({ at }) => at));
-  // If there are as many complete markers as values, each value is complete.
+  // If there are as many complete markers as values, every value is a complete value or term.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;

@@ -96,7 +96,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 
 /**
  * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
- * cursor, and for one of another list: without it, the list would start at its first page again.
+ * cursor, and for one of another list, because the list must not restart at its first page.
  */
 export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));

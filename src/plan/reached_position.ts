@@ -41,8 +41,8 @@ export function offsetPositionAfter(
 }
 
 /**
- * Returns true if the database certainly treats two stored values as different. It can treat `a`
- * and `A` as equal, or `1.0` and `1.00`.
+ * Returns true if the database certainly treats two stored values as different. Returns false for
+ * `a` and `A`, or `1.0` and `1.00`, which it could treat as equal.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;

@@ -44,7 +44,7 @@ export interface PlanningEngine extends PlanningFacts {
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 export interface MigrationRunEngine {
-  /** Runs `work`, a comparison of tables that can create temporary tables. */
+  /** Runs `work`, which compares tables and can create temporary ones. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which alters tables, in a transaction, while no other process migrates. */
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;

@@ -92,7 +92,7 @@ function aggregateOf(
   };
 }
 
-/** Adds functions to a connection. Throws an Error for a name of the service or of SQLite. */
+/** Adds functions to a connection. Throws an Error for a name that the service or SQLite uses. */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];

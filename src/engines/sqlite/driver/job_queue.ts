@@ -130,7 +130,7 @@ export class JobGroup {
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // A job that may wait must be among the first, so that no quick job waits for its commit.
+    // A job that may wait must be one of the first, so that quick jobs need not wait for it.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 

@@ -142,7 +142,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // In a key, floating-point numbers and bytes have a form by which no row can be looked up.
+  // No row can be looked up by floating-point numbers and bytes in the form that they have here.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
