@@ -49,7 +49,7 @@ export async function packages(): Promise<Record<string, string>> {
 /** What the sources import of `@std/*`, by its path, because jsr.io may be out of reach. */
 async function standIns(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
-  for (const name of ["http", "yaml"]) {
+  for (const name of ["crypto", "http", "yaml"]) {
     const at = `dev/std/${name}`;
     const { exports, imports } = JSON.parse(
       await Deno.readTextFile(new URL(`${at}/deno.json`, root)),
