@@ -6,8 +6,8 @@ import type { ProblemSlug } from "./problem_codes.ts";
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
-    "The resource, the route or the row does not exist, or the user may not read the row. The " +
-    "response does not distinguish these cases. Check the path and the id.",
+    "The resource, the route or the row does not exist, or the user may not read the row. A " +
+    "missing row and a hidden row have the same response. Check the path and the id.",
   "method-not-allowed":
     "The path exists, but not for this method, or the resource has disabled this operation. The " +
     "Allow header lists the allowed methods.",
@@ -78,7 +78,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "is the path of an embedded row.",
   "refused-by-database":
     "A trigger or a function of the database rejected the write with a custom error code. The " +
-    "detail is the message of this error. The status is 422, unless the error code contains a " +
+    "detail is the message of the database error. The status is 422, unless the error code contains a " +
     "status, as PT402 does (402).",
   "idempotency-key-reused":
     "An earlier request used this Idempotency-Key with a different body, query or If-Match. Use " +
@@ -125,7 +125,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "database-unavailable":
     "The database cannot be reached, is busy or is full. Wait for the number of seconds in " +
     "Retry-After. If the connection was lost during the commit, the write may have succeeded. " +
-    "In this case, read the stored data before you repeat the write.",
+    "After a lost connection, read the stored data before you repeat the write.",
   "schema-changed":
     "Another program has changed the tables of the database. A table or a column that the " +
     "request needs no longer exists, or the service still uses an earlier state of a table. If " +
