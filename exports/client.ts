@@ -1,5 +1,51 @@
 /**
- * The typed client of a service, for browsers, Deno, Node and Bun.
+ * The typed client of a service, for browsers, Deno, Node and Bun. {@link createClient} sends
+ * requests, {@link liveList} and {@link liveAggregate} show results that follow every commit, and
+ * {@link createOutbox} shows writes immediately and sends them when the service is reachable.
+ *
+ * @example Requests
+ * ```ts
+ * import {
+ *   all, createApp, type InferApi, integer, openDatabase, resource, table, text,
+ * } from "@svc/resource-api";
+ * import { createClient, rsql } from "@svc/resource-api/client";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * const everyone = { public: true, create: () => all(), update: () => all() };
+ * const config = { db, resources: [resource(notes, { id: notes.id, etag: {}, auth: everyone })] };
+ * const app = await createApp({
+ *   ...config,
+ *   auth: {
+ *     middleware: async (context, next) => {
+ *       context.set("user", { id: "ada" });
+ *       await next();
+ *     },
+ *   },
+ * });
+ *
+ * const api = createClient<InferApi<typeof config>>({
+ *   baseUrl: "http://localhost",
+ *   fetch: (request) => app.fetch(request), // in a page: leave it out
+ * });
+ * const { value, etag } = await api.notes.create({ title: "Buy tea" });
+ * await api.notes.update(value.id, { title: "Buy green tea" }, { ifMatch: etag });
+ * const { items } = await api.notes.list({ filter: rsql`title==${"Buy green tea"}`, limit: 10 });
+ * console.log(items.length); // 1
+ * await app.close();
+ * ```
+ *
+ * @example Rows that follow every commit, and writes that the page shows immediately
+ * ```ts ignore
+ * const open = liveList(api.notes, { filter: rsql`status==${"open"}`, orderBy: ["-id"] });
+ * const close = open.subscribe(({ items, status }) => console.log(status, items.length));
+ *
+ * const outbox = createOutbox(api, { identity: user.id });
+ * const { done } = outbox.update(api.notes, 1, { title: "Buy green tea" });
+ * await done; // resolves when the list shows the row of the response
+ * close();
+ * ```
  *
  * @module
  */

@@ -1,6 +1,19 @@
 /**
  * The types of a filter tree, and custom operators for the filter language.
  *
+ * @example An operator `name=len=5`, for the option `customOperators` of a resource
+ * ```ts
+ * import type { CustomOperator } from "@svc/resource-api/filter";
+ * import { sql } from "@svc/resource-api/sql";
+ *
+ * const hasLength: CustomOperator = {
+ *   toSql: (column, [length], dialect) =>
+ *     sql`length(${dialect.operand(column)}) = ${Number(length)}`,
+ *   matches: (value, [length]) => [...String(value)].length === Number(length),
+ * };
+ * const customOperators = { "=len=": hasLength };
+ * ```
+ *
  * @module
  */
 export type { Comparison, Not, Related } from "../src/filter/filter.ts";

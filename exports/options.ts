@@ -1,6 +1,14 @@
 /**
  * The types of single options, for programs that build a configuration in parts.
  *
+ * @example
+ * ```ts
+ * import type { CorsOptions, PaginationOptions } from "@svc/resource-api/options";
+ *
+ * const cors: CorsOptions = { origin: ["https://example.com"], credentials: true };
+ * const pagination: PaginationOptions = { defaultLimit: 50, maxLimit: 200 };
+ * ```
+ *
  * @module
  */
 export type { AuthOptions, SubscribeOptions } from "../src/app/config.ts";

@@ -1,6 +1,19 @@
 /**
  * The types that describe tables, columns, the results of introspection, and whole services.
  *
+ * @example
+ * ```ts
+ * import { openDatabase } from "@svc/resource-api";
+ * import type { TableInfo } from "@svc/resource-api/schema";
+ *
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL)`;
+ * const { tables } = await db.introspect();
+ * const kinds = ({ columns }: TableInfo) => columns.map(({ name, kind }) => `${name}: ${kind}`);
+ * console.log(tables.map(kinds)); // [ [ "id: integer", "title: text" ] ]
+ * await db.close();
+ * ```
+ *
  * @module
  */
 export type {

@@ -43,7 +43,7 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
 ];
 
 /** Places of code with examples, which are run with the rest of the tests. */
-const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
+const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "docs"];
 
 /**
  * These run after all others, one for each processor: what they wait for takes seconds of a machine

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { openSearch, type OpenSearchOptions } from "../../src/search/opensearch/open_search.ts";
+import { openSearch, type OpenSearchOptions } from "../../exports/opensearch.ts";
 import { longSearchCases, searchCases } from "../http/search_cases.ts";
 import { as, createNotes, find, type SearchEngine, withNotes } from "../http/search_support.ts";
 import { worldCases } from "../http/search_worlds.ts";

@@ -4,8 +4,6 @@ import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
 import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_search_options.ts";
 
-export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_search_options.ts";
-
 /**
  * A search adapter for OpenSearch, for several processes and large amounts of text. The first
  * request loads the library. Rows are indexed after their commit, so a failure of the server never

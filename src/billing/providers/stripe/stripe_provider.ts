@@ -1,8 +1,3 @@
-/**
- * The billing provider for Stripe.
- *
- * @module
- */
 import Stripe from "stripe";
 import { Problem } from "../../../problem/problem.ts";
 import type { BillingSubscription } from "../../billing_event.ts";
@@ -19,8 +14,6 @@ import { maxListed, providerProblem } from "../vendor_api.ts";
 import { hmacKeysOf, parseDelivery, verifyTimedSignature } from "../webhook_signature.ts";
 import { invoicePrices, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
 import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.ts";
-
-export type { StripeOptions } from "./stripe_options.ts";
 
 /**
  * Returns the billing provider for Stripe. The `priceId` of a plan is the id of a price, `price_…`.

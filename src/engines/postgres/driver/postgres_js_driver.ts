@@ -1,7 +1,7 @@
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
-import { type DriverOptions, errorPrefix } from "../../../db/driver_options.ts";
+import { errorPrefix } from "../../../db/driver_options.ts";
 import {
   isPoolerUrl,
   PostgresJsConnection,
@@ -14,7 +14,7 @@ import { postgresDriver } from "./postgres_driver.ts";
 import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
 import { createPostgresSignals } from "./postgres_signals.ts";
 
-export type { DriverOptions, PostgresOptions };
+export type { PostgresOptions };
 
 /**
  * Opens the driver of a Postgres server with postgres.js. If the server cannot be reached, it

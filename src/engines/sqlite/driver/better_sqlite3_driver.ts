@@ -1,10 +1,10 @@
 import type { Driver } from "../../../db/driver.ts";
-import type { DriverOptions, SqliteAdditions, SqliteOptions } from "../../../db/driver_options.ts";
+import type { SqliteOptions } from "../../../db/driver_options.ts";
 import { betterSqlite3, loadAddon, pathOfBetterSqlite3 } from "./better_sqlite3_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
 import { sqliteDriver } from "./sqlite_driver.ts";
 
-export { type DriverOptions, loadAddon, type SqliteAdditions, type SqliteOptions };
+export { loadAddon };
 
 /**
  * Opens the driver of a SQLite file with better-sqlite3, the fastest of the SQLite libraries.

@@ -1,10 +1,8 @@
 import type { Driver } from "../../../db/driver.ts";
-import type { DriverOptions, SqliteAdditions, SqliteOptions } from "../../../db/driver_options.ts";
+import type { SqliteOptions } from "../../../db/driver_options.ts";
 import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
 import { sqliteDriver } from "./sqlite_driver.ts";
-
-export type { DriverOptions, SqliteAdditions, SqliteOptions };
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
