@@ -12,7 +12,7 @@ const postgres = testPostgres();
 
 /** What the page installs, and the hosts themselves. */
 const [, installed = ""] = /^npm install (.*)$/m.exec(page) ?? [];
-const standIns: readonly StandIn[] = ["http", "yaml"].map((name) =>
+const standIns: readonly StandIn[] = ["crypto", "http", "yaml"].map((name) =>
   JSON.parse(Deno.readTextFileSync(`${root}dev/std/${name}/deno.json`))
 );
 const packages = [
@@ -131,7 +131,8 @@ async function addStandIn({ name, exports, imports }: StandIn): Promise<void> {
   const modules = Object.keys(exports)
     .map((subpath) => [subpath, subpath === "." ? "./mod.js" : `${subpath}.js`] as const);
   for (const [, file] of modules) {
-    const real = `${source}/${name.replace("@std/", "")}/${file.replace("./", "")}`;
+    const part = file.replace("./", "").replaceAll("-", "_");
+    const real = `${source}/${name.replace("@std/", "")}/${part}`;
     await Deno.writeTextFile(`${path}/${file}`, `export * from "${real}";`);
   }
   const description = { name, type: "module", exports: Object.fromEntries(modules) };
