@@ -73,7 +73,7 @@ export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
 export type { Bearer, ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
 export { browserEnvironment } from "../src/client/environment.ts";
 export { type ClientEnvironment } from "../src/api/client_environment.ts";
-export type { ApiOperation, ApiResource, Has } from "../src/api/api.ts";
+export type { ApiOperation, ApiResource } from "../src/api/api.ts";
 export type {
   AggregateRequests,
   ApiOf,
@@ -83,9 +83,6 @@ export type {
   CreateRequests,
   DeleteBatches,
   DeleteRequests,
-  IsWritten,
-  OnlyWhere,
-  ProcedureOf,
   ProceduresOf,
   ReadRequests,
   ResourceClient,
@@ -95,20 +92,7 @@ export type {
   UpdateRequests,
   UpsertBatches,
 } from "../src/api/resource_client.ts";
-export type {
-  FieldOf,
-  FurtherFields,
-  IncludedFields,
-  IncludedRow,
-  IncludedRows,
-  IncludeOf,
-  Page,
-  RelationName,
-  RelationOf,
-  RowOf,
-  SelectedRow,
-  Tagged,
-} from "../src/api/rows.ts";
+export type { FieldOf, IncludeOf, Page, RelationOf, RowOf, Tagged } from "../src/api/rows.ts";
 export type {
   FilterInput,
   GetOptions,
@@ -138,14 +122,7 @@ export { prefetch } from "../src/client/live/prefetch.ts";
 export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
-export type {
-  AggregateOptions,
-  CountOfGroup,
-  GroupOf,
-  Groups,
-  MetricOfGroup,
-  MetricResults,
-} from "../src/api/aggregates.ts";
+export type { AggregateOptions, GroupOf, Groups } from "../src/api/aggregates.ts";
 export type { SearchInput, SearchResult } from "../src/api/search.ts";
 export type {
   BatchItem,

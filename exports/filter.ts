@@ -20,7 +20,7 @@ export type { Comparison, Not, Related } from "../src/filter/filter.ts";
 export type { FilterValue } from "../src/filter/builders.ts";
 export type { FilterText } from "../src/filter/filter_text.ts";
 export type { Draft, Rule } from "../src/filter/rule.ts";
-export type { NameOf, RelationTo } from "../src/resource/define/relations.ts";
+export type { RelationTo } from "../src/resource/define/relations.ts";
 export type { Operator, OperatorTakes } from "../src/filter/operators/operator.ts";
 export type { CustomOperator } from "../src/filter/operators/operator_registry.ts";
 export type { JsonPath } from "../src/sql/json_path_dialect.ts";

@@ -26,7 +26,6 @@ export type {
   FieldList,
   FieldOptions,
   ImportLimits,
-  OneOrMore,
   PaginationOptions,
   RelationOptions,
   SearchFieldOptions,
@@ -66,13 +65,7 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "../src/guard/resource_protection_options.ts";
-export type {
-  DeepReadonly,
-  KeyOf,
-  NewValues,
-  RowId,
-  StoredRowContext,
-} from "../src/resource/model/hooks.ts";
+export type { NewValues, RowId, StoredRowContext } from "../src/resource/model/hooks.ts";
 export type { ResourceSummary } from "../src/resource/routes/resource_summary.ts";
 export type {
   Access,
@@ -120,27 +113,6 @@ export type {
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
 export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";
 export type { ImportOutcome } from "../src/resource/import/line_errors.ts";
-export type {
-  ApiOfApp,
-  HasOtherRelations,
-  InferredApi,
-  InferredChange,
-  InferredComputed,
-  InferredCreate,
-  InferredEmbedded,
-  InferredKey,
-  InferredMembers,
-  InferredNested,
-  InferredPath,
-  InferredProcedures,
-  InferredRelated,
-  InferredRelations,
-  InferredRow,
-  InferredUpdate,
-  IsGiven,
-  PlainValue,
-  ResourcesOf,
-  TypesOfDefinition,
-} from "../src/app/infer_api.ts";
+export type { ApiOfApp } from "../src/app/infer_api.ts";
 export type { TypedDefinition } from "../src/resource/define/resource_definition.ts";
 export type { OptionTypes, ResourceTypes } from "../src/resource/model/resource_types.ts";

@@ -46,7 +46,6 @@ export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.t
 export type {
   AnyTable,
   ColumnLike,
-  IsUnknownName,
   ServedRow,
   ServedValue,
   TableLike,

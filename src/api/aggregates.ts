@@ -54,14 +54,14 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   ? { [Name in keyof Group]: Group[Name] }
   : never;
 
-/** The member `count` of a group, present if the count or no metric at all was requested. */
+/** @internal The member `count` of a group, present if the count or no metric was requested. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }
   : [Count] extends [false] ? unknown
   : { count?: number };
 
-/** The members of a group for one metric, e.g. the sum, with a value for each field. */
+/** @internal The members of a group for one metric, e.g. the sum, with a value for each field. */
 export type MetricOfGroup<
   Name extends string,
   Field,
@@ -74,8 +74,8 @@ export type MetricOfGroup<
 };
 
 /**
- * The types of the metrics of a field, by the type of the field. A number that a double cannot
- * represent is a string, so the sum of integers can be a string. An average of integers is a
+ * @internal The types of the metrics of a field, by the type of the field. A number that a double
+ * cannot represent is a string, so the sum of integers can be a string. An average of integers is a
  * number.
  */
 export interface MetricResults<Value> {

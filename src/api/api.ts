@@ -23,6 +23,6 @@ export interface ApiResource {
 /** An operation whose availability the types of bodies do not show. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
-/** `true` if a resource has an operation, or `false` if its `Api` excludes it. */
+/** @internal `true` if a resource has an operation, or `false` if its `Api` excludes it. */
 export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
   { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;

@@ -35,10 +35,10 @@ export type ResourceClient<R extends ApiResource> =
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
 
-/** The type `Requests` if the condition is true, or else `unknown`, which adds no members. */
+/** @internal `Requests` if the condition is true, or else `unknown`, which adds no members. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** True unless `Body` is `never`, which means that the operation does not exist. */
+/** @internal True unless `Body` is `never`, which means that the operation does not exist. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
 /** The batch requests that a client can send to one resource. */
@@ -85,7 +85,7 @@ export type ProceduresOf<Procedures, Options = WriteRequestOptions> = {
   readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name], Options>;
 };
 
-/** A procedure of a resource as a function. */
+/** @internal A procedure of a resource as a function. */
 export type ProcedureOf<Procedure, Options> = Procedure extends
   { input: infer Input; output: infer Output }
   ? (input: Input, options?: Options) => Promise<Output>

@@ -42,11 +42,11 @@ export interface Page<Row> {
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-/** A row with only these fields. */
+/** @internal A row with only these fields. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
   : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
 
-/** The members of a row that these items of `include` add. */
+/** @internal The members of a row that these items of `include` add. */
 export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
   [Item in Included as RelationName<Item> & PropertyKey]: IncludedRow<
     R["relations"][RelationName<Item> & keyof R["relations"]],
@@ -54,24 +54,24 @@ export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = 
   >;
 };
 
-/** The name of the relation that an item of `include` loads. */
+/** @internal The name of the relation that an item of `include` loads. */
 export type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>
   : Item extends `${infer Name}.${string}` ? Name
   : Item;
 
-/** The value that an item of `include` loads for a relation: a row, a list of rows, or null. */
+/** @internal The value of a relation that `include` loads: a row, a list of rows, or null. */
 export type IncludedRow<Value, Item> = Value extends readonly (infer Row)[]
   ? IncludedFields<Row, Item>[]
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
-/** A related row. An item with options can select fewer fields and include further rows. */
+/** @internal A related row. An item with options selects fewer fields, or includes further rows. */
 export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
   ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** The members of a row whose types are unknown, such as the related rows of related rows. */
+/** @internal The members of a row with unknown types, like the related rows of related rows. */
 export interface FurtherFields {
   /** A member of unknown type. Check its value before you use it. */
   readonly [name: string]: unknown;

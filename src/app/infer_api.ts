@@ -48,7 +48,7 @@ export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
   : AnyApi;
 
-/** The `Api` of these resources. Editors show its members instead of generic types. */
+/** @internal The `Api` of these resources. Editors show its members instead of generic types. */
 export type InferredApi<All extends ResourceTypes> = {
   [Types in All as InferredPath<Types>]: {
     path: string;
@@ -65,17 +65,17 @@ export type InferredApi<All extends ResourceTypes> = {
   };
 };
 
-/** The types of the resources in a union of definitions, if the compiler can infer them. */
+/** @internal The types of the resources in a union of definitions, if the compiler infers them. */
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
   : never;
 
-/** The path of a resource, or `never` if the compiler cannot infer it. */
+/** @internal The path of a resource, or `never` if the compiler cannot infer it. */
 export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"] extends string
   ? string extends Types["options"]["path"] ? never : Types["options"]["path"]
   : IsUnknownName<Types["table"]> extends true ? never
   : Types["table"] & string;
 
-/** The value of a primary key, or the list of values of a composite key. */
+/** @internal The value of a primary key, or the list of values of a composite key. */
 export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends keyof Row ? Row[Id]
   : Id extends readonly [] ? never
@@ -83,27 +83,27 @@ export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedVa
   : Id extends readonly unknown[] ? { [Index in keyof Id]: InferredKey<Id[Index], Row> }
   : unknown;
 
-/** A row of a resource, or `Partial` of the row if not every column is readable. */
+/** @internal A row of a resource, or `Partial` of the row if not every column is readable. */
 export type InferredRow<Types extends ResourceTypes> =
   & (IsGiven<Types["options"]["readable"]> extends true ? Partial<Types["row"]> : Types["row"])
   & InferredComputed<Types["computed"]> extends infer Row extends object
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** True if the list contains typed columns, or if it depends on the user. */
+/** @internal True if the list contains typed columns, or if it depends on the user. */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true
   : false;
 
-/** The computed fields of a row. A value that JSON could change has the type `unknown`. */
+/** @internal The computed fields of a row. A value that JSON could change is of type `unknown`. */
 export type InferredComputed<Computed> = string extends keyof Computed ? unknown
   : { [Name in keyof Computed]: Computed[Name] extends PlainValue ? Computed[Name] : unknown };
 
-/** Values that JSON keeps unchanged. */
+/** @internal Values that JSON keeps unchanged. */
 export type PlainValue = string | number | boolean | null;
 
-/** The body that creates a row. Fields that the server can fill in are optional. */
+/** @internal The body that creates a row. Fields that the server can fill in are optional. */
 export type InferredCreate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayCreate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
@@ -111,14 +111,14 @@ export type InferredCreate<Types extends ResourceTypes, All extends ResourceType
     : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
     : Types["newRow"];
 
-/** The body that changes a row and its related rows. */
+/** @internal The body that changes a row and its related rows. */
 export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayUpdate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
 
-/** The members for relations, in a body that creates (`new`) or changes (`stored`) a row. */
+/** @internal The members for relations in a body that creates (`new`) or changes a row. */
 export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,
@@ -134,7 +134,7 @@ export type InferredMembers<
     >);
 };
 
-/** The nested rows that the body of a new row can contain for a relation to these resources. */
+/** @internal The nested rows that a new row's body can contain for a relation to resources. */
 export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
   ? unknown
   : Type extends "hasMany" | "manyToMany" ?
@@ -142,7 +142,7 @@ export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] exte
       | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** The changes of related rows that a body can contain for a relation to these resources. */
+/** @internal The changes of related rows that a body can contain for a relation to resources. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
@@ -156,13 +156,13 @@ export type InferredChange<Target extends ResourceTypes, Type> = [Target] extend
     readonly create?: InferredNested<Target>;
   };
 
-/** A new row nested in the body of another row, which determines its foreign key. */
+/** @internal A new row nested in the body of another row, which determines its foreign key. */
 export type InferredNested<Target extends ResourceTypes> =
   & Partial<Target["newRow"]>
   & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }
     : unknown);
 
-/** The related rows of a resource, by the names of its relations. */
+/** @internal The related rows of a resource, by the names of its relations. */
 export type InferredRelations<Types extends ResourceTypes, All extends ResourceTypes> =
   string extends keyof Types["targets"] ? Record<string, unknown>
     :
@@ -175,8 +175,8 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
       };
 
 /**
- * True if a resource has relations whose names the compiler cannot infer. Such a relation has a
- * name of the general type `string`, or comes from a foreign key of an introspected table.
+ * @internal True if a resource has relations whose names the compiler cannot infer. Such a relation
+ * has a name of the general type `string`, or comes from a foreign key of an introspected table.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
   ? true
@@ -184,19 +184,19 @@ export type HasOtherRelations<Types extends ResourceTypes> = string extends keyo
   : Types["options"]["autoRelations"] extends undefined ? IsUnknownName<Types["table"]>
   : true;
 
-/** The resources that serve a table. Tables without a known name are left out. */
+/** @internal The resources that serve a table. Tables without a known name are left out. */
 export type ResourcesOf<All extends ResourceTypes, Table> = All extends ResourceTypes
   ? IsUnknownName<All["table"]> extends true ? never
   : All["table"] extends Table ? All
   : never
   : never;
 
-/** The type of the member for a relation to one of these resources. */
+/** @internal The type of the member for a relation to one of these resources. */
 export type InferredRelated<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? InferredRow<Target>[]
   : InferredRow<Target> | null;
 
-/** The inputs and outputs of procedures. */
+/** @internal The inputs and outputs of procedures. */
 export type InferredProcedures<Procedures> = string extends keyof Procedures ? Record<never, never>
   : {
     [Name in keyof Procedures]: Procedures[Name] extends {

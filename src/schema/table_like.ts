@@ -24,7 +24,7 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True for a name that TypeScript does not know: its type is `any`, or all strings. */
+/** @internal True for a name that TypeScript does not know: its type is `any`, or all strings. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**

@@ -27,7 +27,7 @@ export interface RelationTo<Of, Target> {
   every(rule: Rule<Target>): Draft<Of>;
 }
 
-/** The name of a table as a type, if the compiler knows the name. */
+/** @internal The name of a table as a type, if the compiler knows the name. */
 export type NameOf<T> = T extends { readonly $inferName?: infer Name } ? NonNullable<Name>
   : T extends { readonly _?: { readonly name?: infer Name } } ? NonNullable<Name>
   : AnyTable;

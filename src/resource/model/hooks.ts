@@ -84,7 +84,7 @@ export type NewValues<Returned, I> =
     )
   >;
 
-/** A type in which everything is readonly, so that it accepts constants. */
+/** @internal A type in which everything is readonly, so that it accepts constants. */
 export type DeepReadonly<T> = unknown extends T ? T
   : T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
   : T;
@@ -93,8 +93,8 @@ export type DeepReadonly<T> = unknown extends T ? T
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
 /**
- * The type of the key that hooks receive, inferred from the columns of the option `id`. If `id`
- * contains names, the type allows any key.
+ * @internal The type of the key that hooks receive, inferred from the columns of the option `id`.
+ * If `id` contains names, the type allows any key.
  */
 export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends readonly [infer Only] ? KeyOf<Only>

@@ -119,7 +119,7 @@ export interface RelationOptions<
   readonly filterable?: boolean | undefined;
 }
 
-/** A value, or a list of values. */
+/** @internal A value, or a list of values. */
 export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */

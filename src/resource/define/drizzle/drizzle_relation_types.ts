@@ -16,11 +16,11 @@ export type DrizzleRelations<Name, Source extends object> = true extends
     >;
   };
 
-/** The items of a list, or the exports of a module. */
+/** @internal The items of a list, or the exports of a module. */
 export type EntriesOf<Source> = Source extends readonly (infer Entry)[] ? Entry
   : Source[keyof Source];
 
-/** The relations that `relations()` or `defineRelations` declares for the table of this name. */
+/** @internal The relations that `relations()` or `defineRelations` declares for a table. */
 export type DeclaredRelations<Name, Entry> = Entry extends
   { readonly table: { readonly _: { readonly name: Name } } }
   ? Entry extends { readonly config: (helpers: never) => infer Relations } ? Relations
@@ -28,15 +28,15 @@ export type DeclaredRelations<Name, Entry> = Entry extends
   : never
   : never;
 
-/** The names of the relations in a union of declarations. */
+/** @internal The names of the relations in a union of declarations. */
 export type RelationNames<Declared> = Declared extends unknown ? keyof Declared & string : never;
 
-/** The relation of this name in a union of declarations. */
+/** @internal The relation of this name in a union of declarations. */
 export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/** A relation to one row or to many rows, with the name of its other table. */
+/** @internal A relation to one row or to many rows, with the name of its other table. */
 export type TypedRelation<Relation, Source> =
   // In version 1.0, Drizzle identifies the other table by its key in `defineRelations`.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
@@ -49,12 +49,12 @@ export type TypedRelation<Relation, Source> =
       >
     : RelationOptions<AnyTable, never>;
 
-/** The name of the table that has the key `Key` in the result of `defineRelations`, as a type. */
+/** @internal The name of the table with the key `Key` in the result of `defineRelations`. */
 export type TableAt<Source, Key> = Key extends keyof Source
   ? Source[Key] extends { readonly table: { readonly _: { readonly name: infer Name } } } ? Name
   : never
   : never;
 
-/** The relation types of this service for a relation of Drizzle to one row, or to many rows. */
+/** @internal The relation types for a relation of Drizzle to one row, or to many rows. */
 export type RelationType<Count> = Count extends "many" ? "hasMany" | "manyToMany"
   : "belongsTo" | "hasOne";
