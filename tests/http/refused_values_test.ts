@@ -22,7 +22,12 @@ async function overTables(
   };
   const auth = { public: true, create: all, update: all, delete: all } as const;
   const resources = () =>
-    tables.map((table) => resource<Record<string, unknown>>(table, { id: "id", auth }));
+    tables.map((table) =>
+      resource<Record<string, unknown>>(table, {
+        id: table.primaryKey.map(({ name }) => name),
+        auth,
+      })
+    );
   const ada = { [userHeader]: "ada" };
   await withService(
     { ...engine, open },
@@ -150,3 +155,58 @@ testOnEngines("a filter on items names the list", async (engine) => {
     },
   );
 }, postgres);
+
+testOnEngines(
+  "a key that the database generates was dropped from the body of a create",
+  async (engine) => {
+    await overTables(
+      engine,
+      (db) =>
+        run(
+          db,
+          `CREATE TABLE numbered (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text,
+           loud text GENERATED ALWAYS AS (upper(name)) STORED)`,
+        ),
+      async ({ send }) => {
+        const errorOf = async (path: string, body: unknown) => {
+          const { status, body: { details } } = await send("POST", `/api/numbered${path}`, body);
+          return [status, details?.errors?.[0]?.path];
+        };
+        assertEquals(await errorOf("", { id: 7, name: "a" }), [422, "id"]);
+        assertEquals(await errorOf("/batch", { items: [{ id: 7 }] }), [422, "items.0.id"]);
+        const { body } = await send("POST", "/api/numbered", { id: null, name: "a", loud: "B" });
+        assertEquals(body, { id: 1, name: "a", loud: "A" });
+        assertEquals((await send("PUT", "/api/numbered/1", body)).status, 200);
+        const upsert = { items: [{ id: 1, name: "b" }] };
+        assertEquals((await send("POST", "/api/numbered/batch/upsert", upsert)).status, 200);
+      },
+    );
+  },
+  postgres,
+);
+
+testOnEngines(
+  "a row that belongs to no partition names the columns of the partitions",
+  async (engine) => {
+    await overTables(engine, async (db) => {
+      await run(
+        db,
+        `CREATE TABLE days (id int, day date, name text CHECK (name <> ''), PRIMARY KEY (id, day))
+       PARTITION BY RANGE (day)`,
+      );
+      await run(
+        db,
+        "CREATE TABLE days_24 PARTITION OF days FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')",
+      );
+    }, async ({ send }) => {
+      const pathsOf = async (body: unknown) => {
+        const { status, body: { details } } = await send("POST", "/api/days", body);
+        return [status, details?.errors?.map(({ path }: { path: string }) => path)];
+      };
+      assertEquals(await pathsOf({ id: 1, day: "2030-01-01" }), [422, ["day"]]);
+      assertEquals(await pathsOf({ id: 1, day: "2024-01-01", name: "" }), [422, ["name"]]);
+      assertEquals((await pathsOf({ id: 1, day: "2024-01-01" }))[0], 201);
+    });
+  },
+  postgres,
+);

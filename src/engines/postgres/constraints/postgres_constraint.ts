@@ -17,8 +17,12 @@ export async function postgresConstraintColumns(
     // If several columns have the domain as their type, each of them could have the wrong value.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
-  const values = [sqlName(table), schema, owner, name, column];
-  const { rows } = await connection.query({ text: columnsOfConstraint, values });
+  const isWithoutPartition = kind === "check" && name === null;
+  const { rows } = await connection.query(
+    isWithoutPartition
+      ? { text: columnsOfPartitions, values: [schema, owner] }
+      : { text: columnsOfConstraint, values: [sqlName(table), schema, owner, name, column] },
+  );
   const columns = rows.map(([name]) => String(name));
   return kind === "foreign-key" && refersToOwnColumns(columns, table) ? [] : columns;
 }
@@ -40,6 +44,12 @@ const columnsOfType = `SELECT a.attname FROM pg_attribute a
   JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace
   WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
     AND n.nspname = $2 AND y.typname = $3`;
+
+/** A query for the columns that decide to which partition of table $1.$2 a row belongs. */
+const columnsOfPartitions = `SELECT a.attname FROM pg_partitioned_table p
+  JOIN pg_class c ON c.oid = p.partrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (p.partattrs)
+  WHERE n.nspname = $1 AND c.relname = $2 ORDER BY array_position(p.partattrs::int2[], a.attnum)`;
 
 /**
  * A query for the columns of the constraint or unique index $4 of table $2.$3, or for column $5.

@@ -66,7 +66,7 @@ export type ParseFields = (
  * would look like success. At most one hundred errors are listed.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, newRow(resource));
+  parseAll(body, resource, others, { ...newRow(resource), isNew: true });
 
 /**
  * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
@@ -76,7 +76,7 @@ export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
 
 function newRow({ nestedWrites }: Resource): BodyUse {
-  return { immutable: noColumns, embeds: nestedWrites, mayBeStored: false };
+  return { immutable: noColumns, embeds: nestedWrites, mayBeStored: false, isNew: false };
 }
 
 /**
@@ -94,12 +94,14 @@ export const parseRowChanges: ParseFields = (body, resource, others = noOthers) 
   parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
 
 function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
-  return { immutable, embeds: nestedWrites, mayBeStored: false };
+  return { immutable, embeds: nestedWrites, mayBeStored: false, isNew: false };
 }
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 interface BodyUse {
+  /** True if the body is a new row, and false if the row may exist. */
+  readonly isNew: boolean;
   readonly immutable: ReadonlySet<ColumnInfo>;
   /** True if the body can contain relations. */
   readonly embeds: boolean;
@@ -134,6 +136,10 @@ function parseAll(
       const isOdd = use.mayBeStored && mayBeStored(value, column, resource);
       if (isOdd) values.set(column, givenValue(value, column, resource));
       else parseValue(value, column, resource, values, errors);
+    } else if (use.isNew && isGivenKey(column, Reflect.get(given, name))) {
+      if (errors.length < maxErrors) {
+        errors.push(fault(name, "is a key that the database generates"));
+      }
     }
   }
   throwFieldErrors(errors);
@@ -152,6 +158,11 @@ function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Res
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
     dialect.hasOtherForms(value, column);
+}
+
+/** Returns true if the database would generate another key than the one in the body. */
+function isGivenKey({ generated, primaryKey }: ColumnInfo, value: unknown): boolean {
+  return generated && primaryKey && value !== null;
 }
 
 function isSpecial(value: unknown, { kind }: ColumnInfo): boolean {

@@ -36,7 +36,7 @@ export async function introspectPostgres(
   const enums = new EnumLabels();
   const [listed, columns, types, uniques, constraints] = await Promise.all([
     listTables(driver, chosen, roles),
-    readColumns(driver, schemas),
+    readColumns(driver, schemas, roles),
     readTypes(driver, schemas, enums),
     readUniqueIndexes(driver, schemas),
     readConstraints(driver, schemas),
@@ -44,7 +44,12 @@ export async function introspectPostgres(
   const drafts = await Promise.all(listed.tables.map(async (table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
-    const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
+    const own = typedColumns(of(columns), types);
+    // A key or a foreign key needs all of its columns.
+    const readable = new Set(own.map(({ name }) => name));
+    const whole = <R extends { readonly columns: readonly string[] }>(rows: readonly R[]) =>
+      rows.filter(({ columns }) => columns.every((name) => readable.has(name)));
+    const draft = draftTable(table, own, whole(of(uniques)), whole(of(constraints)));
     // With shared keys, the table is read-only: a write by a key would change several rows.
     return table.isInherited && await sharesKeys(draft, driver)
       ? { ...draft, key: [], isReadOnly: true }

@@ -47,9 +47,7 @@ export async function listTables(
         THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
-        WHEN NOT has_table_privilege(c.oid, 'SELECT') AND NOT EXISTS (SELECT FROM pg_roles r
-          WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
-            AND has_any_column_privilege(r.oid, c.oid, 'SELECT'))
+        WHEN NOT ${mayRead("has_any_column_privilege", "c.oid")}
         THEN 'this user may not read it' END`),
     },
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -68,6 +66,13 @@ export async function listTables(
     tables: listed.filter(({ reason }) => reason === null),
     leftOut: listed.flatMap(({ label, reason }) => reason === null ? [] : { table: label, reason }),
   };
+}
+
+/** Returns SQL that is true if this role, or one of the roles in the JSON list `$2`, may read. */
+function mayRead(check: string, what: string): string {
+  return `(${check}(${what}, 'SELECT') OR EXISTS (SELECT FROM pg_roles r
+    WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
+      AND ${check}(r.oid, ${what}, 'SELECT')))`;
 }
 
 const columnFacts = {
@@ -92,9 +97,11 @@ const columnFacts = {
 
 export type CatalogueColumn = NamedRow<typeof columnFacts>;
 
+/** Reads the columns that this role, or one of the `roles` for which it acts, may read. */
 export async function readColumns(
   connection: Connection,
   schemas: string,
+  roles: readonly string[],
 ): Promise<readonly CatalogueColumn[]> {
   return await selectNamed(
     connection,
@@ -104,8 +111,10 @@ export async function readColumns(
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
      WHERE a.attrelid IN (${chosenTablesQuery}) AND a.attnum > 0 AND NOT a.attisdropped
+       AND ${mayRead("has_column_privilege", "a.attrelid, a.attnum")}
      ORDER BY a.attrelid, a.attnum`,
     schemas,
+    JSON.stringify(roles),
   );
 }
 
