@@ -66,47 +66,37 @@ export type ParseFields = (
  * would look like success. At most one hundred errors are listed.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, { ...newRow(resource), isNew: true });
+  parseAll(body, resource, others, { isNew: true });
 
 /**
  * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
  * that can be another spelling of the stored value becomes a `GivenValue`.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
-
-function newRow({ nestedWrites }: Resource): BodyUse {
-  return { immutable: noColumns, embeds: nestedWrites, mayBeStored: false, isNew: false };
-}
+  parseAll(body, resource, others, { mayBeStored: true });
 
 /**
  * Parses the fields of a body that changes a row, as {@link parseColumns} does. Immutable fields
  * are ignored, or rejected with `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, changes(resource));
+  parseAll(body, resource, others, { immutable: resource.fields.immutable });
 
 /**
  * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that can
  * be another spelling of the stored value becomes a `GivenValue`.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
-
-function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
-  return { immutable, embeds: nestedWrites, mayBeStored: false, isNew: false };
-}
+  parseAll(body, resource, others, { immutable: resource.fields.immutable, mayBeStored: true });
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 interface BodyUse {
-  /** True if the body is a new row, and false if the row may exist. */
-  readonly isNew: boolean;
-  readonly immutable: ReadonlySet<ColumnInfo>;
-  /** True if the body can contain relations. */
-  readonly embeds: boolean;
+  /** True if the body creates a row. Absent if the row can exist already. */
+  readonly isNew?: true;
+  readonly immutable?: ReadonlySet<ColumnInfo>;
   /** True if a value in the body can be another spelling of the stored value. */
-  readonly mayBeStored: boolean;
+  readonly mayBeStored?: true;
 }
 
 function parseAll(
@@ -129,17 +119,15 @@ function parseAll(
         const hint = errors.length < maxHints ? didYouMean(name, fieldsToName(resource, use)) : "";
         errors.push(fault(name, `is not a field${hint}`));
       }
-    } else if (use.immutable.has(column)) {
+    } else if (use.immutable?.has(column) === true) {
       if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {
       const value: unknown = Reflect.get(given, name);
-      const isOdd = use.mayBeStored && mayBeStored(value, column, resource);
+      const isOdd = use.mayBeStored === true && mayBeStored(value, column, resource);
       if (isOdd) values.set(column, givenValue(value, column, resource));
       else parseValue(value, column, resource, values, errors);
-    } else if (use.isNew && isGivenKey(column, Reflect.get(given, name))) {
-      if (errors.length < maxErrors) {
-        errors.push(fault(name, "is a key that the database generates"));
-      }
+    } else if (use.isNew === true && isGivenKey(column, Reflect.get(given, name))) {
+      if (errors.length < maxErrors) errors.push(keyIsGenerated(column));
     }
   }
   throwFieldErrors(errors);
@@ -181,11 +169,14 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Giv
 const maxHints = 10;
 
 /** Returns the names that a message can suggest. API descriptions contain no write-only column. */
-function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
+function fieldsToName(resource: Resource, { immutable = noColumns }: BodyUse): readonly string[] {
   const columns = resource.fields.readable.filter((column) =>
     mayWrite(column, resource) && !immutable.has(column)
   );
-  return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
+  return [
+    ...columns.map(({ name }) => name),
+    ...resource.nestedWrites ? resource.relations.keys() : [],
+  ];
 }
 
 /** Returns parsed fields as an object for hooks, without the columns that the database fills. */
@@ -252,6 +243,10 @@ export function withoutImmutable(
     );
   }
   return new Map([...values].filter(([column]) => !immutable.has(column)));
+}
+
+function keyIsGenerated({ name }: ColumnInfo): FieldError {
+  return fault(name, "is a key that the database generates");
 }
 
 function cannotChange({ name }: ColumnInfo): FieldError {
