@@ -1,5 +1,5 @@
 /**
- * The command line: `deno run -A cli.ts --help` says what it can do.
+ * The command line. `deno run -A cli.ts --help` lists its commands and options.
  *
  * @module
  */

@@ -16,8 +16,8 @@
  *     resource(notes, { id: notes.id, auth: { public: { read: true }, create: () => all() } }),
  *   ],
  * });
- * const answer = await app.fetch(new Request("http://localhost/api/notes"));
- * console.log(await answer.json()); // { items: [], nextCursor: null, hasMore: false }
+ * const response = await app.fetch(new Request("http://localhost/api/notes"));
+ * console.log(await response.json()); // { items: [], nextCursor: null, hasMore: false }
  * await app.close();
  * ```
  *

@@ -1,7 +1,7 @@
 import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
-/** Returns the browser's functions, or those that Deno, Node or Bun has. Others are undefined. */
+/** Returns the functions of this runtime. The parts of a browser that it lacks are undefined. */
 export function browserEnvironment(): ClientEnvironment {
   // Some runtimes lack some of these globals, although their types declare all.
   const world = globalThis as unknown as Partial<BrowserGlobals>;

@@ -49,9 +49,9 @@ export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
 }
 
 /**
- * Declares a condition that every row must meet, in the third argument of `table()`. It is SQL of
- * the database, or a filter of comparisons with values, which works on every engine. As in SQL, a
- * row also passes if the condition is unknown because of a NULL.
+ * Declares a condition that every row must meet, in the third argument of `table()`. The condition
+ * is a filter that compares columns with values, which works on every engine, or SQL of the
+ * database. As in SQL, a row also passes if the condition is unknown because of a NULL.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);

@@ -56,7 +56,7 @@ export function eq<T, Of = AnyTable>(
   return build(equalOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column has another value. A NULL does not match. */
+/** Builds a filter for the rows whose column has another value. A NULL does not match. */
 export function ne<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -64,7 +64,7 @@ export function ne<T, Of = AnyTable>(
   return build(notEqualOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column is greater than the value. */
+/** Builds a filter for the rows whose column is greater than the value. */
 export function gt<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -72,7 +72,7 @@ export function gt<T, Of = AnyTable>(
   return build(greaterOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column is greater than or equal to the value. */
+/** Builds a filter for the rows whose column is greater than or equal to the value. */
 export function gte<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -80,7 +80,7 @@ export function gte<T, Of = AnyTable>(
   return build(greaterOrEqualOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column is less than the value. */
+/** Builds a filter for the rows whose column is less than the value. */
 export function lt<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -88,7 +88,7 @@ export function lt<T, Of = AnyTable>(
   return build(lessOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose column is less than or equal to the value. */
+/** Builds a filter for the rows whose column is less than or equal to the value. */
 export function lte<T, Of = AnyTable>(
   column: ColumnLike<T, Of>,
   value: FilterValue<NoInfer<T>>,
@@ -97,7 +97,7 @@ export function lte<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose column has one of the values. An empty list matches
+ * Builds a filter for the rows whose column has one of the values. An empty list matches
  * nothing, and so does a list with undefined, null, NaN or a value that the column cannot store.
  */
 export function inList<T, Of = AnyTable>(
@@ -108,7 +108,7 @@ export function inList<T, Of = AnyTable>(
 }
 
 /**
- * Builds a filter from code: the rows whose list contains the value. The column contains lists
+ * Builds a filter for the rows whose list contains the value. The column contains lists
  * (such as arrays of Postgres) or JSON documents, of which only lists can match.
  *
  * @example
@@ -127,7 +127,7 @@ export function has<T, Of = AnyTable>(
   return build(hasOperator, column, [value]);
 }
 
-/** Builds a filter from code: the rows whose list contains one of the values. */
+/** Builds a filter for the rows whose list contains one of the values. */
 export function hasAny<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
@@ -135,7 +135,7 @@ export function hasAny<T, Of = AnyTable>(
   return build(hasAnyOperator, column, values ?? [undefined]);
 }
 
-/** Builds a filter from code: the rows whose list contains every one of the values. */
+/** Builds a filter for the rows whose list contains every one of the values. */
 export function hasAll<T, Of = AnyTable>(
   column: ColumnLike<readonly T[], Of>,
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
@@ -143,18 +143,18 @@ export function hasAll<T, Of = AnyTable>(
   return build(hasAllOperator, column, values ?? [undefined]);
 }
 
-/** Builds a filter from code: the rows whose column is NULL. */
+/** Builds a filter for the rows whose column is NULL. */
 export function isNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filter<Of> {
   return nullTest(columnInfoOf(column), true);
 }
 
-/** Builds a filter from code: the rows whose column has a value. */
+/** Builds a filter for the rows whose column has a value. */
 export function isNotNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filter<Of> {
   return nullTest(columnInfoOf(column), false);
 }
 
 /**
- * Builds a filter from code: the rows that match the pattern. `%` is any string, `_` is any
+ * Builds a filter for the rows whose string matches the pattern. `%` is any string, `_` is any
  * character, `\` escapes. Case matters.
  */
 export function like<Of = AnyTable>(

@@ -20,9 +20,9 @@ export interface ProblemOptions {
 }
 
 /**
- * A problem: an error of the caller, with one of the problem codes. A problem is the only error
- * that code throws on purpose. For any other error, the response is a 500, and an observation
- * contains the error.
+ * A problem: an error of the caller, with one of the problem codes. Hooks, procedures and
+ * authenticators throw a problem to reject a request. After any other error, the response is a 500
+ * without details, and an observation contains the error.
  *
  * @example
  * ```ts

@@ -24,8 +24,8 @@ import { documentWords } from "./words.ts";
  *   search: memorySearch(),
  *   resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
  * });
- * const answer = await app.fetch(new Request("http://localhost/api/notes/search?q=tea"));
- * console.log(await answer.json()); // { items: [ { id: 1, title: "Buy tea" } ], total: 1 }
+ * const response = await app.fetch(new Request("http://localhost/api/notes/search?q=tea"));
+ * console.log(await response.json()); // { items: [ { id: 1, title: "Buy tea" } ], total: 1 }
  * await app.close();
  * ```
  */

@@ -17,7 +17,7 @@ export interface IndexingOptions {
   readonly outbox: boolean;
 }
 
-/** Progress of {@link SearchIndexes.reindex}. */
+/** The progress of {@link App.reindex}. */
 export interface ReindexProgress {
   /** The name of the index. */
   readonly index: string;
@@ -29,7 +29,7 @@ export interface ReindexProgress {
   readonly isDone: boolean;
 }
 
-/** The options of {@link SearchIndexes.reindex}. */
+/** The options of {@link App.reindex}. */
 export interface ReindexOptions {
   /** Called after every few hundred rows, and after each index. */
   readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;

@@ -167,7 +167,7 @@ export interface PasswordOptions {
   readonly hasher?: PasswordHasher | undefined;
 }
 
-/** Returns why a new password is refused, or undefined to accept it. */
+/** Returns why a new password is refused, or null to accept it. */
 export type RefusePassword = (
   password: string,
   email: string,

@@ -104,7 +104,7 @@ export interface Procedure {
  *   output: words,
  *   handler: ({ user }, name) => `Hello ${name}, says ${user.id}`,
  * });
- * // resource(notes, { …, procedures: { greet } }) answers it at POST /api/notes/rpc/greet.
+ * // resource(notes, { …, procedures: { greet } }) serves it at POST /api/notes/rpc/greet.
  * console.log(greet.public); // undefined: only users may call it
  * ```
  */
