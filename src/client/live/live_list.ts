@@ -45,7 +45,15 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   seed(): LiveSeed | null;
 }
 
-/** Creates a live list of the rows of a resource that match a filter. */
+/**
+ * Creates a live list of the rows of a resource that match a filter.
+ *
+ * @example
+ * ```ts ignore
+ * const open = liveList(api.notes, { filter: "status==open", orderBy: ["-id"] });
+ * const close = open.subscribe(({ items, status }) => console.log(status, items.length));
+ * ```
+ */
 export function liveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,

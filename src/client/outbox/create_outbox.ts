@@ -15,6 +15,13 @@ import { type JobTokens, sendJobs } from "./send_jobs.ts";
 /**
  * Creates the outbox of one user in one client. Without `identity` the outbox stores nothing,
  * because the browser's next user could read stored writes.
+ *
+ * @example
+ * ```ts ignore
+ * const outbox = createOutbox(api, { identity: user.id });
+ * const { done } = outbox.update(api.notes, 1, { title: "Buy green tea" });
+ * await done; // resolves when the live lists show the row of the response
+ * ```
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   // Programs without type checks may omit the options.

@@ -7,6 +7,12 @@ import { createTransport } from "./transport.ts";
 /**
  * Creates a client of a service. The type `Api` describes the service's resources: the command
  * `resource-api types` writes it, and `InferApi` derives it from the service's configuration.
+ *
+ * @example
+ * ```ts ignore
+ * const api = createClient<Api>({ baseUrl: "https://example.com", token: () => session.token });
+ * const { items } = await api.notes.list({ filter: rsql`title==${"Tea"}`, limit: 10 });
+ * ```
  */
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);
