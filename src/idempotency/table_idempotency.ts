@@ -11,12 +11,19 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
 import { integer, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
-import { tableInfoOf } from "../schema/table_like.ts";
+import { columnInfoOf, tableInfoOf } from "../schema/table_like.ts";
+import {
+  type Fragment,
+  identifier,
+  rawSql,
+  sql,
+  type SqlValue,
+  type Statement,
+  toStatement,
+} from "../sql/fragment.ts";
 import { createTables } from "../db/tables/create_tables.ts";
 import { DatabaseError } from "../db/database_error.ts";
-import type { Connection, Driver } from "../db/driver.ts";
-import { SqlPlans } from "../db/template/sql_plan.ts";
-import { createSqlTag, type SqlTag } from "../db/template/sql_statement.ts";
+import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { transact } from "../db/transact.ts";
 
 export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
@@ -27,26 +34,11 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
 /** Stores idempotency records in the table `_service_idempotency` of the resource's database. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
-  readonly #plans = new SqlPlans();
-  readonly #sql: SqlTag;
   #preparation: Promise<void> | null = null;
   #nextPurgeAt = 0;
 
   constructor(options: TableIdempotencyOptions) {
     this.#options = options;
-    const { driver } = options;
-    this.#sql = this.#sqlOn({
-      query: (statement) =>
-        asStoreErrors(() =>
-          transact(driver, options, (connection) => connection.query(statement), {
-            isAutocommit: true,
-          })
-        ),
-    });
-  }
-
-  #sqlOn(connection: Connection): SqlTag {
-    return createSqlTag(connection, this.#options.driver.dialect, this.#plans);
   }
 
   /** Creates the table if it is missing. Also called by the first claim. */
@@ -83,12 +75,13 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   async renew(claim: IdempotencyClaim): Promise<void> {
-    await this.#sql`UPDATE ${records} SET ${records.leaseUntil} = ${this.#leaseEnd()}
-      ${whereHeld(claim, this.#sql)}`;
+    await this.#run(
+      sql`UPDATE ${name} SET ${leaseUntil} = ${this.#leaseEnd()} ${whereHeld(claim)}`,
+    );
   }
 
   async finish(claim: IdempotencyClaim, answer: StoredResponse): Promise<void> {
-    await this.#finish(claim, answer, this.#sql);
+    await this.#run(this.#finish(claim, answer));
   }
 
   /**
@@ -100,19 +93,20 @@ export class TableIdempotency implements IdempotencyStore {
     answer: StoredResponse,
     connection: Connection,
   ): Promise<boolean> {
-    return await this.#finish(claim, answer, this.#sqlOn(connection));
+    return (await connection.query(this.#statement(this.#finish(claim, answer)))).changed > 0;
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    await this.#sql`DELETE FROM ${records} ${whereHeld(claim, this.#sql)}`;
+    await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
   }
 
   /** Deletes expired responses. */
   async purge(): Promise<void> {
     await this.prepare();
-    const now = this.#options.clock.now();
-    await this.#sql`DELETE FROM ${records}
-      WHERE ${records.expiresAt} <= ${now} AND ${records.leaseUntil} <= ${now}`;
+    const bound = this.#bound(this.#options.clock.now());
+    await this.#run(
+      sql`DELETE FROM ${name} WHERE ${expiresAt} <= ${bound} AND ${leaseUntil} <= ${bound}`,
+    );
   }
 
   /** Deletes expired responses from time to time. They only use space: none is ever returned. */
@@ -124,25 +118,34 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   async #insert({ id, owner, fingerprint }: IdempotencyClaim): Promise<boolean> {
-    const { changed } = await this.#sql`INSERT INTO ${records}
-      (${records.id}, ${records.owner}, ${records.fingerprint}, ${records.leaseUntil},
-        ${records.expiresAt})
-      VALUES (${id}, ${owner}, ${fingerprint}, ${this.#leaseEnd()}, ${this.#recordEnd()})
-      ON CONFLICT (${records.id}) DO NOTHING`;
+    const { changed } = await this.#run(
+      sql`INSERT INTO ${name} (id, owner, fingerprint, ${leaseUntil}, ${expiresAt})
+        VALUES (${id}, ${owner}, ${fingerprint}, ${this.#leaseEnd()}, ${this.#recordEnd()})
+        ON CONFLICT (id) DO NOTHING`,
+    );
     return changed > 0;
   }
 
   async #read({ id }: IdempotencyClaim): Promise<Found | null> {
-    const { rows: [found = null] } = await this.#sql<Found>`SELECT ${records.owner},
-      ${records.fingerprint}, ${records.leaseUntil}, ${records.expiresAt}, ${records.answer}
-      FROM ${records} WHERE ${records.id} = ${id}`;
-    return found;
+    const { rows: [row] } = await this.#run(
+      sql`SELECT owner, fingerprint, ${leaseUntil}, ${expiresAt}, answer
+        FROM ${name} WHERE id = ${id}`,
+    );
+    if (row === undefined) return null;
+    const [owner, fingerprint, leaseEnd, recordEnd, answer] = row;
+    return {
+      owner: String(owner),
+      fingerprint: String(fingerprint),
+      leaseUntil: leaseEnd ?? 0,
+      expiresAt: recordEnd ?? 0,
+      answer: typeof answer === "string" ? answer : null,
+    };
   }
 
   /** Returns what a claim of the key finds in this record; null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundKeyRecord | null {
     const end = answer === null ? leaseUntil : expiresAt;
-    if (end <= this.#options.clock.now()) return null;
+    if (Number(end) <= this.#options.clock.now()) return null;
     return answer === null
       ? { kind: "in-flight", fingerprint }
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
@@ -153,33 +156,46 @@ export class TableIdempotency implements IdempotencyStore {
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
   ): Promise<boolean> {
-    const { changed } = await this.#sql`UPDATE ${records}
-      SET ${records.owner} = ${owner}, ${records.fingerprint} = ${fingerprint},
-        ${records.answer} = NULL, ${records.leaseUntil} = ${this.#leaseEnd()},
-        ${records.expiresAt} = ${this.#recordEnd()}
-      WHERE ${records.id} = ${id} AND ${records.owner} = ${found.owner}
-        AND ${records.leaseUntil} = ${found.leaseUntil}
-        AND ${records.expiresAt} = ${found.expiresAt}`;
+    const { changed } = await this.#run(
+      sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
+          ${leaseUntil} = ${this.#leaseEnd()}, ${expiresAt} = ${this.#recordEnd()}
+        WHERE id = ${id} AND owner = ${found.owner}
+          AND ${leaseUntil} = ${this.#bound(found.leaseUntil)}
+          AND ${expiresAt} = ${this.#bound(found.expiresAt)}`,
+    );
     return changed > 0;
   }
 
-  async #finish(
-    claim: IdempotencyClaim,
-    { answer, keepMs }: StoredResponse,
-    sql: SqlTag,
-  ): Promise<boolean> {
-    const { changed } = await sql`UPDATE ${records} SET ${records.answer} = ${
-      JSON.stringify(answer)
-    }, ${records.expiresAt} = ${this.#options.clock.now() + keepMs} ${whereHeld(claim, sql)}`;
-    return changed > 0;
+  #finish(claim: IdempotencyClaim, { answer, keepMs }: StoredResponse): Fragment {
+    const end = this.#bound(this.#options.clock.now() + keepMs);
+    return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)},
+        ${expiresAt} = ${end} ${whereHeld(claim)}`;
   }
 
-  #leaseEnd(): number {
-    return this.#options.clock.now() + idempotencyLeaseMs;
+  #leaseEnd(): Fragment {
+    return this.#bound(this.#options.clock.now() + idempotencyLeaseMs);
   }
 
-  #recordEnd(): number {
-    return this.#options.clock.now() + this.#options.ttlMs;
+  #recordEnd(): Fragment {
+    return this.#bound(this.#options.clock.now() + this.#options.ttlMs);
+  }
+
+  #bound(moment: SqlValue): Fragment {
+    return this.#options.driver.dialect.boundStored(moment, momentColumn);
+  }
+
+  #run(fragment: Fragment): Promise<QueryResult> {
+    const { driver } = this.#options;
+    const statement = this.#statement(fragment);
+    return asStoreErrors(() =>
+      transact(driver, this.#options, async (connection) => await connection.query(statement), {
+        isAutocommit: true,
+      })
+    );
+  }
+
+  #statement(fragment: Fragment): Statement {
+    return toStatement(fragment, this.#options.driver.dialect.placeholder);
   }
 }
 
@@ -195,7 +211,11 @@ const records = table("_service_idempotency", {
   answer: text(),
 });
 
-type Found = Omit<typeof records.$inferSelect, "id">;
+const name = identifier("_service_idempotency");
+/** Describes both columns with a timestamp. */
+const momentColumn = columnInfoOf(records.leaseUntil);
+const leaseUntil = rawSql("lease_until");
+const expiresAt = rawSql("expires_at");
 
 /** The index for deleting expired records. */
 const index = {
@@ -203,10 +223,17 @@ const index = {
   values: [],
 };
 
+interface Found {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly leaseUntil: Exclude<SqlValue, null>;
+  readonly expiresAt: Exclude<SqlValue, null>;
+  readonly answer: string | null;
+}
+
 /** Returns the condition that a claim is still valid and has no response yet. */
-function whereHeld({ id, owner }: IdempotencyClaim, sql: SqlTag): object {
-  return sql`WHERE ${records.id} = ${id} AND ${records.owner} = ${owner}
-    AND ${records.answer} IS NULL`;
+function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
+  return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }
 
 function parseAnswer(answer: string): StoredAnswer {
