@@ -43,7 +43,7 @@ const schedule = new Int32Array(64);
 const best = new Map<string, number>();
 const range = nonceRange(token, 0);
 const plain = createPlainScan();
-const module = await compileSimdScan(range.at);
+const module = await compileSimdScan();
 const simd = module === null ? null : await createSimdScan(module);
 
 for (let round = 0; round < rounds; round++) {

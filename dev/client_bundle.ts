@@ -1,11 +1,13 @@
 /**
- * Bundles the client as a script for pages without a build step, into the module that serves it. A
- * test of the repository fails if the module is outdated.
+ * Writes the SIMD module of the solver, and bundles the client as a script for pages without a build
+ * step, into the module that serves it. A test of the repository fails if a module is outdated.
  *
  * deno task client-bundle
  */
 import { build, type Plugin, stop } from "esbuild";
 import { gzipSync } from "node:zlib";
+import { simdVaryingWord } from "../src/client/pow/simd_scan.ts";
+import { buildSimdModule } from "./simd/build_simd_module.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -40,9 +42,22 @@ async function bundle(entry: string, plugins: Plugin[]): Promise<string> {
   return outputFiles.map(({ text }) => text).join("");
 }
 
+function compressed(content: string | Uint8Array): string {
+  return gzipSync(content, { level: 9 }).toString("base64");
+}
+
 if (import.meta.main) {
+  await Deno.writeTextFile(
+    new URL("src/client/pow/simd_module.ts", root),
+    `// Written by \`deno task client-bundle\` from dev/simd/build_simd_module.ts.
+
+/** The WebAssembly module of the SIMD scan: gzip in base64. */
+export const simdModule =
+  "${compressed(buildSimdModule(simdVaryingWord))}";
+`,
+  );
   const entries = [...await bundleClient()].map(([name, text]) =>
-    `  "${name}": "${gzipSync(text, { level: 9 }).toString("base64")}",\n`
+    `  "${name}": "${compressed(text)}",\n`
   );
   await Deno.writeTextFile(
     bundleModule,

@@ -1,7 +1,7 @@
 import { nonceRange } from "./nonce_range.ts";
 import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
-import { compileSimdScan, createSimdScan } from "./simd_scan.ts";
+import { compileSimdScan, createSimdScan, simdVaryingWord } from "./simd_scan.ts";
 
 /** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
@@ -27,10 +27,9 @@ export async function findNonce(
     throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
   }
   signal?.throwIfAborted();
-  const { at } = nonceRange(token, 0);
-  const module = difficulty < minForModule ? null : await compileSimdScan(at);
-  const fast = module === null ? null : await createSimdScan(module);
-  const search = createNonceSearch(challenge, fast === null ? null : { at, scan: fast });
+  const isFast = difficulty >= minForModule && nonceRange(token, 0).at === simdVaryingWord;
+  const module = isFast ? await compileSimdScan() : null;
+  const search = createNonceSearch(challenge, module && await createSimdScan(module));
   const wake = () => search.wake();
   signal?.addEventListener("abort", wake);
   const workers = module === null ? null : startSearchWorkers({

@@ -2,6 +2,7 @@ import { hasLeadingZeroBits } from "../../protocol/pow_protocol.ts";
 import { sha256 } from "../../protocol/sha256.ts";
 import { nonceAt, nonceRange, nonceRangeSize, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
+import { simdVaryingWord } from "./simd_scan.ts";
 
 /** A proof-of-work challenge, from the headers of a response with status 428. */
 export interface Challenge {
@@ -28,15 +29,10 @@ export interface NonceSearch {
   wake(): void;
 }
 
-/** A faster {@link Scan} than the plain one. It works for ranges whose varying word is `at`. */
-export interface FastScan {
-  readonly at: number;
-  readonly scan: Scan;
-}
-
+/** Creates a search. `fast` is the SIMD scan if the runtime supports it. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
-  fast: FastScan | null,
+  fast: Scan | null,
 ): NonceSearch {
   const plain = createPlainScan();
   let nonce: string | null = null;
@@ -64,11 +60,11 @@ export function createNonceSearch(
     searchPart() {
       if (part.from >= nonceRangeSize) part = { counter: takeCounter(), from: 0 };
       const range = nonceRange(token, part.counter);
-      const isFast = isTrusted && fast !== null && fast.at === range.at;
+      const isFast = isTrusted && fast !== null && range.at === simdVaryingWord;
       const from = part.from;
       const to = from + (isFast ? nonceRangeSize : plainPart);
       part.from = to;
-      const index = (isFast ? fast.scan : plain)(range, { difficulty, from, to });
+      const index = (isFast ? fast : plain)(range, { difficulty, from, to });
       if (index >= 0) propose(part.counter, index);
     },
     nextEvent: () =>

@@ -1,14 +1,21 @@
 import { type NonceRange, type Scan, zeroBitsMask } from "./nonce_range.ts";
-import { buildSimdModule, simdMemoryOffsets } from "./simd_wasm_module.ts";
+import { simdModule } from "./simd_module.ts";
+
+/** The byte offsets of the three parts of `simdScanInput` in the memory of the SIMD module. */
+export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
+
+/** The varying word of the ranges that the SIMD module scans: that of the service's tokens. */
+export const simdVaryingWord = 12;
 
 /**
- * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
- * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or if a content security
- * policy forbids WebAssembly.
+ * Compiles the SIMD scan, which hashes four nonces at a time. Returns null if WebAssembly SIMD is
+ * missing, as in old browsers, or if a content security policy forbids WebAssembly.
  */
-export async function compileSimdScan(at: number): Promise<WebAssembly.Module | null> {
+export async function compileSimdScan(): Promise<WebAssembly.Module | null> {
   try {
-    return await WebAssembly.compile(buildSimdModule(at));
+    const gzip = Uint8Array.from(atob(simdModule), (byte) => byte.charCodeAt(0));
+    const bytes = new Blob([gzip]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return await WebAssembly.compile(await new Response(bytes).arrayBuffer());
   } catch {
     // Without SIMD, the plain scan finds the same nonces more slowly.
     return null;
@@ -18,7 +25,7 @@ export async function compileSimdScan(at: number): Promise<WebAssembly.Module | 
 /** Returns a {@link Scan} that runs a compiled SIMD module. */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
-  // The cast is safe: `buildSimdModule` exports exactly these two members.
+  // The cast is safe: the module exports exactly these two members.
   const { memory, scan } = exports as {
     memory: WebAssembly.Memory;
     scan(from: number, to: number): number;

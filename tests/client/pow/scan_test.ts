@@ -8,23 +8,27 @@ import {
   zeroBitsMask,
 } from "../../../src/client/pow/nonce_range.ts";
 import { createPlainScan } from "../../../src/client/pow/plain_scan.ts";
-import { compileSimdScan, createSimdScan } from "../../../src/client/pow/simd_scan.ts";
+import {
+  compileSimdScan,
+  createSimdScan,
+  simdVaryingWord,
+} from "../../../src/client/pow/simd_scan.ts";
 
 const plain = createPlainScan();
 
 Deno.test("both searches find the same nonces for tokens of every length, and they solve", async () => {
-  const simdScans = new Map<number, Scan>();
+  const simd = await simdScan();
   let solved = 0;
   for (let length = 0; length < 140; length++) {
     const token = "x".repeat(length);
     // The last counter is one of those whose nonces are longer.
     for (const counter of [0, 5, 64 ** 3 - 1, 64 ** 3 + 7]) {
       const range = nonceRange(token, counter);
-      const simd = simdScans.get(range.at) ?? await simdScan(range.at);
-      simdScans.set(range.at, simd);
       const part = { difficulty: 9, from: 0, to: 2048 };
       const index = plain(range, part);
-      assertEquals(simd(range, part), index, `token of ${length}, counter ${counter}`);
+      if (range.at === simdVaryingWord) {
+        assertEquals(simd(range, part), index, `token of ${length}, counter ${counter}`);
+      }
       if (index < 0) continue;
       solved++;
       const digest = createHash("sha256").update(`${token}:${nonceAt(range, index)}`).digest();
@@ -45,7 +49,7 @@ Deno.test("both searches find all solutions of a range, one after the other, and
   }
   assert(expected.length > 10);
   // A vector tests four at once, so a search continues at the next four.
-  for (const [scan, step] of [[plain, 1], [await simdScan(range.at), 4]] as const) {
+  for (const [scan, step] of [[plain, 1], [await simdScan(), 4]] as const) {
     const found: number[] = [];
     for (let from = 0; from < nonceRangeSize;) {
       const index = scan(range, { difficulty: 11, from, to: nonceRangeSize });
@@ -77,8 +81,8 @@ Deno.test("a difficulty from 0 to 32 selects so many of the first word's bits", 
   }
 });
 
-async function simdScan(at: number): Promise<Scan> {
-  const module = await compileSimdScan(at);
+async function simdScan(): Promise<Scan> {
+  const module = await compileSimdScan();
   assert(module !== null, "this runtime has WebAssembly with vectors");
   return await createSimdScan(module);
 }

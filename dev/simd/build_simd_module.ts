@@ -1,5 +1,6 @@
-import { roundConstants } from "../../protocol/sha256.ts";
-import { firstVaryingWord } from "./nonce_range.ts";
+import { firstVaryingWord } from "../../src/client/pow/nonce_range.ts";
+import { simdMemoryOffsets } from "../../src/client/pow/simd_scan.ts";
+import { roundConstants } from "../../src/protocol/sha256.ts";
 import {
   encodeVector,
   encodeWithLength,
@@ -12,9 +13,6 @@ import {
   v128,
   type WasmCode,
 } from "./wasm_instructions.ts";
-
-/** The byte offsets of the three parts of `simdScanInput` in the memory of the SIMD module. */
-export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
 
 /**
  * Returns a WebAssembly module that hashes four nonces at a time, for blocks whose varying word is
