@@ -6,7 +6,7 @@
  */
 import { build, type Plugin, stop } from "esbuild";
 import { gzipSync } from "node:zlib";
-import { simdVaryingWord } from "../src/client/pow/simd_scan.ts";
+import { preferredWord } from "../src/client/pow/nonce_range.ts";
 import { buildSimdModule } from "./simd/build_simd_module.ts";
 
 const root = new URL("../", import.meta.url);
@@ -53,7 +53,7 @@ if (import.meta.main) {
 
 /** The WebAssembly module of the SIMD scan: gzip in base64. */
 export const simdModule =
-  "${compressed(buildSimdModule(simdVaryingWord))}";
+  "${compressed(buildSimdModule(preferredWord))}";
 `,
   );
   const entries = [...await bundleClient()].map(([name, text]) =>

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { bundleClient } from "../../dev/client_bundle.ts";
 import { buildSimdModule } from "../../dev/simd/build_simd_module.ts";
 import { simdModule } from "../../src/client/pow/simd_module.ts";
-import { simdVaryingWord } from "../../src/client/pow/simd_scan.ts";
+import { preferredWord } from "../../src/client/pow/nonce_range.ts";
 import { bundledClient } from "../../src/service/client/bundled_client.ts";
 
 // Outside of the tests, because the process of esbuild ends a little after it was stopped.
@@ -22,7 +22,7 @@ Deno.test("the client that the service serves is that of exports/client.ts: run 
 
 Deno.test("the SIMD module of the solver is that of dev/simd: run deno task client-bundle", () => {
   const module = gunzipSync(Uint8Array.fromBase64(simdModule));
-  assertEquals(new Uint8Array(module), buildSimdModule(simdVaryingWord));
+  assertEquals(new Uint8Array(module), buildSimdModule(preferredWord));
 });
 
 Deno.test("the client and its solver are one file each", () => {

@@ -1,7 +1,7 @@
-import { nonceRange } from "./nonce_range.ts";
+import { nonceRange, preferredWord } from "./nonce_range.ts";
 import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
-import { compileSimdScan, createSimdScan, simdVaryingWord } from "./simd_scan.ts";
+import { compileSimdScan, createSimdScan } from "./simd_scan.ts";
 
 /** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
@@ -27,7 +27,7 @@ export async function findNonce(
     throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
   }
   signal?.throwIfAborted();
-  const isFast = difficulty >= minForModule && nonceRange(token, 0).at === simdVaryingWord;
+  const isFast = difficulty >= minForModule && nonceRange(token, 0).at === preferredWord;
   const module = isFast ? await compileSimdScan() : null;
   const search = createNonceSearch(challenge, module && await createSimdScan(module));
   const wake = () => search.wake();

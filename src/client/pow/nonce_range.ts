@@ -1,4 +1,4 @@
-import { base64urlLetters } from "../../protocol/pow_protocol.ts";
+import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts";
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
@@ -32,7 +32,10 @@ export const nonceRangeSize = 65_536;
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
   // Three characters of the counter make 2^34 nonces possible. Longer searches are rare.
-  const offset = wordOffset(start + (counter < 64 ** 3 ? 3 : 8));
+  const from = start + (counter < 64 ** 3 ? 3 : 8);
+  const preferred = from + (preferredOffset - from % blockBytes + blockBytes) % blockBytes;
+  const isTooLong = preferred + wordBytes - start > maxNonceLength;
+  const offset = isTooLong ? wordOffset(from) : preferred;
   const prefix = spell(counter, offset - start);
   const bytes = new Uint8Array((Math.floor(offset / blockBytes) + 1) * blockBytes);
   new TextEncoder().encodeInto(`${token}:${prefix}`, bytes);
@@ -72,6 +75,11 @@ export function zeroBitsMask(difficulty: number): number {
 }
 
 const wordBytes = 4;
+
+/** The varying word of almost all ranges. The SIMD module scans only these ranges. */
+export const preferredWord = 12;
+
+const preferredOffset = preferredWord * wordBytes;
 
 /** Returns the offset of the first word after which the block has nine bytes left for padding. */
 function wordOffset(from: number): number {

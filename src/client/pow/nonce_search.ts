@@ -1,8 +1,7 @@
 import { hasLeadingZeroBits } from "../../protocol/pow_protocol.ts";
 import { sha256 } from "../../protocol/sha256.ts";
-import { nonceAt, nonceRange, nonceRangeSize, type Scan } from "./nonce_range.ts";
+import { nonceAt, nonceRange, nonceRangeSize, preferredWord, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
-import { simdVaryingWord } from "./simd_scan.ts";
 
 /** A proof-of-work challenge, from the headers of a response with status 428. */
 export interface Challenge {
@@ -60,7 +59,7 @@ export function createNonceSearch(
     searchPart() {
       if (part.from >= nonceRangeSize) part = { counter: takeCounter(), from: 0 };
       const range = nonceRange(token, part.counter);
-      const isFast = isTrusted && fast !== null && range.at === simdVaryingWord;
+      const isFast = isTrusted && fast !== null && range.at === preferredWord;
       const from = part.from;
       const to = from + (isFast ? nonceRangeSize : plainPart);
       part.from = to;

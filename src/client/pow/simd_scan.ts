@@ -4,9 +4,6 @@ import { simdModule } from "./simd_module.ts";
 /** The byte offsets of the three parts of `simdScanInput` in the memory of the SIMD module. */
 export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
 
-/** The varying word of the ranges that the SIMD module scans: that of the service's tokens. */
-export const simdVaryingWord = 12;
-
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time. Returns null if WebAssembly SIMD is
  * missing, as in old browsers, or if a content security policy forbids WebAssembly.
