@@ -1,7 +1,12 @@
+import type { Dialect } from "../../src/sql/dialect.ts";
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
 /** The names of engines in types, databases and traces. */
-const engines: ReadonlySet<unknown> = new Set(["sqlite", "postgres", "postgresql"]);
+const names: Readonly<Record<Dialect["engine"], readonly string[]>> = {
+  sqlite: ["sqlite"],
+  postgres: ["postgres", "postgresql"],
+};
+const engines: ReadonlySet<unknown> = new Set(Object.values(names).flat());
 
 /**
  * The files and folders that may name engines. Drizzle declares a table for one engine. The dialect

@@ -82,7 +82,9 @@ const filter: JsonSchema = {
 };
 
 /** The schemas of the bodies. An operation without an entry has no body, or no JSON body. */
-const bodies: Readonly<Partial<Record<OperationName, (facts: BodyFacts) => JsonSchema>>> = {
+const bodies: Readonly<Record<OperationName, ((facts: BodyFacts) => JsonSchema) | null>> = {
+  ...{ list: null, get: null, delete: null, count: null, search: null, aggregate: null },
+  ...{ subscribe: null, "subscribe-aggregate": null, import: null, export: null, restore: null },
   create: ({ name }) => schemaRef(`${name}Create`),
   update: ({ name }) => schemaRef(`${name}Update`),
   replace: ({ name }) => schemaRef(`${name}Replace`),

@@ -13,7 +13,9 @@ export function queryParameters(name: OperationName, resource: Resource): readon
 type Parameters = (resource: Resource) => readonly JsonSchema[];
 
 /** The query parameters of the operations. An operation without an entry has none. */
-const parameters: Readonly<Partial<Record<OperationName, Parameters>>> = {
+const parameters: Readonly<Record<OperationName, Parameters | null>> = {
+  ...{ update: null, replace: null, delete: null, "batch-create": null, "batch-update": null },
+  ...{ "batch-replace": null, "batch-delete": null, procedure: null, export: null, restore: null },
   list: listParameters,
   get: viewParameters,
   create: (resource) =>

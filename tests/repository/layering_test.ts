@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { assertEquals } from "@std/assert";
 import { exportedFiles, moduleGraph, packageName, reachable, root } from "./module_graph.ts";
 
@@ -214,8 +215,15 @@ function folderOf(file: string): string | null {
 }
 
 /** Returns the engine whose folder contains a file, or null for any other file. */
+/** The folders of engines. Each of them has a driver. */
+const engineNames = new Set(
+  [...Deno.readDirSync(`${root}src/engines`)].map(({ name }) => name)
+    .filter((name) => existsSync(`${root}src/engines/${name}/driver`)),
+);
+
 function engineOf(file: string): string | null {
-  return /^src\/engines\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
+  const [, name = ""] = /^src\/engines\/(\w+)\//.exec(file) ?? [];
+  return engineNames.has(name) ? name : null;
 }
 
 /** Returns the room of `src/resource` that contains a file, or null for a file outside of it. */
