@@ -1,6 +1,6 @@
 import type { ActAsOptions } from "../auth/act_as.ts";
 import type { Authenticator, Router } from "../auth/authenticator.ts";
-import { parseUser, type User } from "../auth/user.ts";
+import { isStorable, parseUser, type User } from "../auth/user.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptionDescriptions } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
@@ -39,7 +39,7 @@ const path = textLike(
   /^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/,
 );
 
-const roleName = textLike("the name of a role of the database", /./);
+const roleName = textLike("", /./).fitting("the name of a role of the database", isStorable);
 
 /** Descriptions of all options of a service: of its app and of its listener. */
 export const serviceOptionDescriptions = group(

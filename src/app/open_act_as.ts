@@ -29,6 +29,8 @@ export async function openActAs<Config extends ParsedConfig>(
   for (const role of named) requireMember(role, facts);
   for (const role of named) await requireTaking(role, login);
   requireRestricted(options.roles, facts);
+  const [fault] = facts.faults;
+  if (fault?.isPolicy === true) throw new Error(`Cannot start: ${fault.message}`);
   for (const message of notices(options, facts, given)) observe({ kind: "notice", message });
   const identityOf = identityFunction(options);
   const { system } = options;
@@ -150,7 +152,7 @@ function requireRestricted(names: readonly string[], { roles, rights }: ActingRo
 /** Returns messages about rights that the operator might not intend. */
 function notices(
   { roles, system }: ActAsOptions,
-  { login, rights }: ActingRoles,
+  { login, rights, faults }: ActingRoles,
   { resources, search }: ParsedConfig,
 ): readonly string[] {
   const ofUsers = rights.filter(({ role }) => roles.includes(role));
@@ -168,6 +170,7 @@ function notices(
       `the role "${login?.name}" that logs in ${power}: use a role with NOINHERIT and no rights of ` +
       "its own, like an authenticator",
     ]),
+    ...faults.map(({ message }) => message),
     ...(open === "" ? [] : [`${open}: no row level security, so the grants alone decide`]),
     ...(closed === "" ? [] : [`${closed}: no role of actAs may read it`]),
     ...(isSubscribed ? ["Live streams: none, because actAs does not serve them yet"] : []),

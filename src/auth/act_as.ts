@@ -1,6 +1,6 @@
 import { all } from "../filter/builders.ts";
 import type { ScopeOptions } from "./scope.ts";
-import type { User } from "./user.ts";
+import { isStorable, type User } from "./user.ts";
 
 /** The database role and settings with which the statements of a request run. */
 export interface ActAsIdentity {
@@ -34,10 +34,19 @@ export function identityFunction(
     if (role === undefined || !known.has(role)) {
       throw new Error(`Cannot act as ${JSON.stringify(role)}: actAs.roles does not name this role`);
     }
+    const names = new Set<string>();
     for (const [name, value] of Object.entries(settings)) {
-      if (name.includes(".") && typeof value === "string") continue;
+      // Policies read claims as JSON, in which an escape can be a character of any kind.
+      const read = String(value).replace(
+        /\\(?:u([\da-f]{4})|.)/gis,
+        (all, hex?: string) => hex === undefined ? all : String.fromCharCode(parseInt(hex, 16)),
+      );
+      const isNew = names.size < names.add(name.toLowerCase()).size;
+      const fits = isNew && name.includes(".") && typeof value === "string";
+      if (fits && [name, value, read].every(isStorable)) continue;
       throw new Error(
-        `Cannot act with the setting "${name}": its name must have a dot, and its value must be a string`,
+        `Cannot act with the setting "${name}": its name must have a dot, must differ from others ` +
+          "not only by case, and its value must be a string, without NUL and lone surrogates",
       );
     }
     return { role, settings: { ...settings } };

@@ -2,7 +2,7 @@ import type { Observer } from "../runtime/observation.ts";
 
 /** The user of a request, which an authenticator or a middleware has set. */
 export interface User {
-  /** The id of the user, never empty. A user without an id counts as anonymous. */
+  /** The id of the user. A user without an id, or with the id `""`, counts as anonymous. */
   readonly id: string;
   /** The user's e-mail address. */
   readonly email?: string | undefined;
@@ -14,15 +14,20 @@ export interface User {
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Creates the parser of users. A numeric id means anonymous, which is reported once. */
+/** Returns true if every store can hold the text: it has no NUL and no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+/** Creates the parser of users. An unusable id means anonymous, which is reported once. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {
     const user = parseUser(value);
-    if (user === null && !isObserved && hasNumericId(value)) {
+    if (user === null && !isObserved && hasUnusableId(value)) {
       isObserved = true;
       const message =
-        "the user's id is a number: it must be a text, so the caller counts as anonymous";
+        "the user's id must be a text without NUL and lone surrogates, so the caller counts as anonymous";
       observe({ kind: "notice", message });
     }
     return user;
@@ -32,12 +37,12 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
 /** Parses a user that a middleware has set. Returns null for an anonymous caller. */
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
-  if (typeof value.id !== "string" || value.id === "") return null;
+  if (typeof value.id !== "string" || value.id === "" || !isStorable(value.id)) return null;
   // The cast is safe: only scopes and hooks of the application use other members than `id`.
   return value as User;
 }
 
-function hasNumericId(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "id" in value &&
-    (typeof value.id === "number" || typeof value.id === "bigint");
+function hasUnusableId(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "id" in value && value.id !== "" &&
+    ["number", "bigint", "string"].includes(typeof value.id);
 }

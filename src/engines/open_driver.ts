@@ -8,9 +8,10 @@ import {
   sqliteAdditionDescriptions,
   type SqliteOptions,
 } from "../db/driver_options.ts";
+import type { PostgresOptions } from "./postgres/driver/postgres_options.ts";
 
 /** Options for opening a database of any engine. */
-export interface OpenDatabaseOptions extends SqliteOptions {
+export interface OpenDatabaseOptions extends SqliteOptions, PostgresOptions {
   /** Receives notices, for example that a Postgres server cannot be reached. */
   readonly observe?: Observer | undefined;
 }
@@ -20,12 +21,14 @@ export const openDatabaseOptionRules = group(
     ...driverOptionDescriptions,
     ...sqliteAdditionDescriptions,
     observe: callback<Observer>(),
-  } satisfies Described<OpenDatabaseOptions>,
+  } satisfies Described<SqliteOptions & Pick<OpenDatabaseOptions, "observe">>,
 ).required();
 
 /** Opens the driver of a database by URL, and loads its library. */
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
-  const options = openDatabaseOptionRules.read(given, errorPrefix);
+  // The driver of a server reads its own options.
+  const isServer = /^postgres(ql)?:/i.test(url);
+  const options = isServer ? given : openDatabaseOptionRules.read(given, errorPrefix);
   const driver = await openByScheme(url, options);
   if (options.observe !== undefined) driver.observeBy?.(options.observe);
   return driver;

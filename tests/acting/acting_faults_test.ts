@@ -14,8 +14,8 @@ import { testOnPostgres } from "../support/postgres_tests.ts";
 import { actingApp } from "./acting_app.ts";
 import { supabase, uid } from "./supabase.ts";
 
-/** What one statement of a faulty connection does in place of succeeding. */
-type Fault = "rejects" | "rolls back";
+/** What one statement of a faulty connection does. */
+type Fault = "rejects" | "rolls back" | "succeeds";
 
 /** A driver over a connection without a server, and the statements that it was sent. */
 function faultyDriver(
@@ -81,7 +81,7 @@ for (const pipelines of [true, false]) {
   ) {
     Deno.test(`statements ${how}: nothing is returned if ${name}`, async () => {
       const isBefore = !("COMMIT" in faults);
-      const ends = faults.COMMIT === "rolls back" ? ["COMMIT", "ROLLBACK"] : ["ROLLBACK"];
+      const ends = faults.COMMIT === "rejects" ? ["ROLLBACK"] : ["COMMIT", "ROLLBACK"];
       for (
         const read of [
           (driver: Driver) => driver.query(select),
@@ -102,6 +102,23 @@ for (const pipelines of [true, false]) {
     });
   }
 }
+
+Deno.test("after a statement that failed, nothing is sent to a transaction that is over", async () => {
+  const faults = { SELECT: "rejects", INSERT: "rejects", COMMIT: "rolls back" } as const;
+  const works: readonly ((driver: Driver) => Promise<unknown>)[] = [
+    async (driver) => await driver.query(select),
+    async (driver) => await driver.reads(limits).query(select),
+    async (driver) => await driver.query(insert),
+    async (driver) =>
+      await driver.transaction(async (tx) => void await Promise.allSettled([tx.query(insert)])),
+  ];
+  for (const work of works) {
+    // The identity is taken by a SELECT, too.
+    const { driver, sent } = faultyDriver({ "SELECT WHERE": "succeeds", ...faults }, true);
+    await assertRejects(() => work(driver), DatabaseError);
+    assertEquals([sent.includes("COMMIT"), sent.includes("ROLLBACK")], [true, false]);
+  }
+});
 
 testOnPostgres(
   "canceled statements and ended connections show no rows of other users",

@@ -70,8 +70,8 @@ for (const conforming of ["on", "off"]) {
     `literals are the values with standard_conforming_strings = ${conforming}`,
     async (url) => {
       await using of = await roles(url);
-      await of.run(`ALTER ROLE ${of.login} SET standard_conforming_strings = ${conforming}`);
       const driver = await of.open();
+      await driver.query({ text: `SET standard_conforming_strings = ${conforming}`, values: [] });
       assertEquals(
         (await driver.query({ text: "SHOW standard_conforming_strings", values: [] })).rows,
         [

@@ -90,6 +90,88 @@ testOnPostgres("a role that policies would not restrict is an error", async (url
   assertEquals((await forced.send(null, "GET", "/posts/count")).body.count, 75);
 });
 
+const misdeclared = `CREATE FUNCTION me() RETURNS text LANGUAGE sql IMMUTABLE AS
+  $$SELECT current_setting('app.me', true)$$;
+CREATE FUNCTION is_me(name text) RETURNS boolean LANGUAGE sql STABLE AS 'SELECT name = me()';
+CREATE FUNCTION fixed() RETURNS text LANGUAGE sql IMMUTABLE AS $$SELECT 'timeless'::text$$;
+CREATE POLICY timeless ON posts USING (title = fixed())`;
+
+testOnPostgres("a policy that uses the role or a setting at planning is an error", async (url) => {
+  await using of = await supabase(url);
+  await of.admin(misdeclared);
+  await (await actingApp(of))[Symbol.asyncDispose]();
+  await of.admin("CREATE POLICY own ON posts USING (is_me(title))");
+  const failure = async () => (await assertRejects(() => actingApp(of), Error)).message;
+  assertEquals(
+    await failure(),
+    "Cannot start: the policy own on table posts can use values of another user: me() reads the " +
+      "role or a setting but is IMMUTABLE: ALTER FUNCTION me() STABLE",
+  );
+  await of.admin("ALTER POLICY own ON posts USING (title = me())");
+  assertStringIncludes(await failure(), "the policy own on table posts");
+  await of.admin(`DROP POLICY own ON posts;
+CREATE VIEW mine AS SELECT me();
+ALTER TABLE posts ALTER title SET DEFAULT me()`);
+  await using acting = await actingApp(of);
+  assertEquals(
+    acting.observations.flatMap((one) => one.kind === "notice" ? [one.message] : [])
+      .filter((message) => message.includes("IMMUTABLE")).map((one) => one.split(" can ")[0]),
+    ["the default value for column title of table posts", "the rule _RETURN on view mine"],
+  );
+  await of.admin("ALTER FUNCTION me() STABLE");
+  await using right = await actingApp(of);
+  assertEquals((await right.send(null, "GET", "/posts/count")).status, 200);
+});
+
+testOnPostgres("row_security = off is an error", async (url) => {
+  await using of = await supabase(url);
+  await of.admin("ALTER ROLE authenticator SET row_security = off");
+  assertEquals(
+    (await assertRejects(() => actingApp(of), Error)).message,
+    "Cannot start: the setting row_security is off, so reads that policies would filter fail: " +
+      `ALTER ROLE ${of.authenticator} SET row_security = on`,
+  );
+});
+
+for (const path of ["app, public", 'pg_catalog, "$user", app', "missing, app, pg_catalog", "App"]) {
+  testOnPostgres(`the search path ${path} leads to the tables of the roles`, async (url) => {
+    await using of = await supabase(url);
+    // The role that logs in may not use the schema.
+    await of.admin(`CREATE SCHEMA app;
+CREATE TABLE app.notes (id int PRIMARY KEY);
+INSERT INTO app.notes VALUES (7);
+GRANT USAGE ON SCHEMA app TO anon;
+GRANT SELECT ON app.notes TO anon`);
+    const to = `${of.url}?options=${
+      encodeURIComponent(`-c search_path=${path.replaceAll(" ", "")}`)
+    }`;
+    const db = await openDatabase(to);
+    const { tables } = await db.introspect({ roles: [of.anon] });
+    await db.close();
+    assertEquals(tables.map(({ label }) => label), ["notes"]);
+    const resources = tables.map((one) =>
+      resource(one, { id: ["id"], auth: byDatabase({ anonymous: true }) })
+    );
+    const actAs = { roles: [of.anon], as: () => ({ role: of.anon }) };
+    await using acting = await actingApp(of, { resources, actAs }, { url: to });
+    assertEquals((await acting.send(null, "GET", "/notes")).body.items, [{ id: 7 }]);
+  });
+}
+
+testOnPostgres("a schema that is left out has the tables of the roles", async (url) => {
+  await using of = await supabase(url);
+  await of.admin(`CREATE SCHEMA app;
+CREATE TABLE app.notes (id int PRIMARY KEY);
+GRANT USAGE ON SCHEMA app TO anon, authenticator;
+GRANT SELECT ON app.notes TO anon`);
+  const db = await openDatabase(of.url);
+  const { otherSchemas } = await db.introspect({ roles: [of.anon] });
+  await db.close();
+  assertEquals(otherSchemas.find(({ schema }) => schema === "app"), {
+    ...{ schema: "app", tables: 1, isOpen: true },
+  });
+});
+
 testOnPostgres("notices name what the operator may not intend", async (url) => {
   await using of = await supabase(url);
   await of.admin(`ALTER TABLE todos DISABLE ROW LEVEL SECURITY;
@@ -144,6 +226,12 @@ testOnPostgres("an identity that actAs does not allow is a 500, and runs nothing
     "nothing": undefined,
     "a setting without a dot": { role: of.anon, settings: { row_security: "off" } },
     "a setting that is no string": { role: of.anon, settings: { "app.user": 7 } },
+    "half of a surrogate pair": { role: of.anon, settings: { "app.user": "a\ud800" } },
+    "NUL": { role: of.anon, settings: { "app.user": "a\0" } },
+    "half of a pair in a name": { role: of.anon, settings: { "app.\udc00": "a" } },
+    "half of a pair in JSON": { role: of.anon, settings: { "a.b": JSON.stringify(["\ud800"]) } },
+    "NUL in JSON": { role: of.anon, settings: { "a.b": JSON.stringify(["\\\0"]) } },
+    "names that differ by case": { role: of.anon, settings: { "app.User": "a", "app.user": "b" } },
   };
   let identity: unknown;
   await using acting = await actingApp(of, {
@@ -161,6 +249,9 @@ testOnPostgres("an identity that actAs does not allow is a 500, and runs nothing
     const { status } = await acting.send(null, "GET", "/profiles");
     assertEquals([name, status], [name, 500]);
   }
+  const whole = JSON.stringify(["🦊", "\\u0000", "\ufffd"]).replace("🦊", "\\ud83e\\udd8a");
+  identity = { role: of.anon, settings: { "app.a": whole, "app.b": "\\\\u0000" } };
+  assertEquals((await acting.send(null, "GET", "/profiles")).status, 200);
   identity = { role: of.anon };
   assertEquals((await acting.send(null, "GET", "/profiles")).status, 200);
   assertEquals((await acting.send(null, "GET", "/posts/subscribe")).status, 404);

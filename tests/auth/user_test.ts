@@ -10,12 +10,21 @@ Deno.test("a user is an object with an id that is a text and not empty", () => {
   }
 });
 
-Deno.test("a user with a numeric id is an anonymous caller, and observed once", () => {
-  const observations: Observation[] = [];
-  const read = createUserParser((observation) => observations.push(observation));
-  for (const id of [1, 2, 0, 3n]) assertEquals(read({ id }), null);
-  assertEquals(observations, [{
-    kind: "notice",
-    message: "the user's id is a number: it must be a text, so the caller counts as anonymous",
-  }]);
+for (const ids of [[1, 2, 0, 3n], ["\ud800", "\udc00"], ["a\0b"]]) {
+  Deno.test(`a user with the id ${JSON.stringify(String(ids[0]))} is anonymous, and observed once`, () => {
+    const observations: Observation[] = [];
+    const read = createUserParser((observation) => observations.push(observation));
+    for (const id of ids) assertEquals(read({ id }), null);
+    assertEquals(observations, [{
+      kind: "notice",
+      message:
+        "the user's id must be a text without NUL and lone surrogates, so the caller counts " +
+        "as anonymous",
+    }]);
+  });
+}
+
+Deno.test("an id may have any whole characters", () => {
+  const read = createUserParser(() => {});
+  for (const id of ["\ufffd", "🦊", "é"]) assertEquals(read({ id }), { id });
 });

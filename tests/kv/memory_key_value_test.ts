@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { namePart } from "../../src/kv/key_encoding.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -74,4 +75,12 @@ Deno.test("records of shares make room for each other, the oldest of the largest
     ...["a", "g", "h", "claim", "another"],
   ]);
   await store.close();
+});
+
+Deno.test("no two long names have the same part of a key", () => {
+  const name = "n".repeat(64);
+  assertEquals(namePart(`${name}\ufffd`, 64), namePart(`${name}\ufffd`, 64));
+  for (const half of ["\ud800", "\udc00"]) {
+    assertThrows(() => namePart(name + half, 64), Error, "half a surrogate pair");
+  }
 });

@@ -32,4 +32,6 @@ export interface ActingRoles {
   readonly roles: readonly ActingRole[];
   /** The rights of these roles and of the login role in each table. */
   readonly rights: readonly RoleOnTable[];
+  /** Objects that can fail or show rows of other users. `isPolicy` is false for views, defaults. */
+  readonly faults: readonly { readonly isPolicy: boolean; readonly message: string }[];
 }

@@ -18,7 +18,6 @@ export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,
 ): Promise<Driver> {
-  const options = openDatabaseOptionRules.read(given, errorPrefix);
   const kind = entityKindOf(database);
   const open = openers.get(kind ?? "");
   if (open === undefined) {
@@ -28,6 +27,7 @@ export async function openDrizzle(
         "db: await openDatabase(url)",
     );
   }
+  const options = open === openPostgres ? given : openDatabaseOptionRules.read(given, errorPrefix);
   const driver = await open(database.$client, options);
   if (options.observe !== undefined) driver.observeBy?.(options.observe);
   return driver;

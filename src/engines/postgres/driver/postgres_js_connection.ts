@@ -187,7 +187,7 @@ export class PostgresJsConnection implements PostgresConnection {
       DateStyle: "ISO, MDY",
       ...(readOnly === true ? { default_transaction_read_only: "on" } : {}),
       ...(this.#pooled ? {} : {
-        IntervalStyle: "postgres",
+        ...{ IntervalStyle: "postgres", standard_conforming_strings: "on" },
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,

@@ -27,8 +27,10 @@ export async function chooseSchemas(
   wanted: readonly string[] | undefined,
   roles: readonly string[],
 ): Promise<ChosenSchemas> {
-  const { schemas, current } = await readSchemas(connection, roles);
+  const { schemas, path } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
+  // Unlike current_schema(), this considers the roles, and leaves out the server's own schemas.
+  const current = path.find((name) => open.includes(name)) ?? null;
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>
     name === everySchema ? [...ofPath, ...open] : [name]
@@ -56,7 +58,7 @@ interface SchemaRow {
 async function readSchemas(
   connection: Connection,
   roles: readonly string[],
-): Promise<{ readonly schemas: readonly SchemaRow[]; readonly current: string | null }> {
+): Promise<{ readonly schemas: readonly SchemaRow[]; readonly path: readonly string[] }> {
   const rows = await selectNamed(
     connection,
     {
@@ -64,11 +66,13 @@ async function readSchemas(
       isOpen: cell.flag(`has_schema_privilege(n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_roles r
         WHERE r.rolname IN (SELECT json_array_elements_text($1::json))
           AND has_schema_privilege(r.oid, n.oid, 'USAGE'))`),
-      current: cell.textOrNull("current_schema()"),
+      path: cell.text("replace(current_setting('search_path'), '$user', current_user)"),
       tables: cell.number(`(SELECT count(*) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
           AND c.relname !~ '^(_service_|service_fts_)'
-          AND (NOT has_schema_privilege(n.oid, 'USAGE') OR has_table_privilege(c.oid, 'SELECT'))
+          AND (NOT has_schema_privilege(n.oid, 'USAGE') OR has_table_privilege(c.oid, 'SELECT')
+            OR EXISTS (SELECT FROM pg_roles r WHERE has_table_privilege(r.oid, c.oid, 'SELECT')
+              AND r.rolname IN (SELECT json_array_elements_text($1::json))))
           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
             AND d.objid = c.oid AND d.deptype = 'e'))`),
     },
@@ -76,7 +80,10 @@ async function readSchemas(
      ORDER BY n.nspname`,
     JSON.stringify(roles),
   );
-  return { schemas: rows, current: rows[0]?.current ?? null };
+  const names = rows[0]?.path.matchAll(/"((?:[^"]|"")*)"|([^\s,"]+)/g) ?? [];
+  const nameOf = ([, quoted, bare = ""]: readonly string[]) =>
+    quoted?.replaceAll('""', '"') ?? bare.toLowerCase();
+  return { schemas: rows, path: Array.from(names, nameOf) };
 }
 
 function requireOpen(name: string, schemas: readonly SchemaRow[]): void {

@@ -69,18 +69,19 @@ export function actingConnection(
   pipelines: boolean,
 ): PostgresConnection {
   const around = async (send: () => Promise<PostgresResult>) => {
+    let end: PostgresResult | null = null;
     try {
-      const [, , result, end] = await sendInOrder(pipelines, [
+      const [, , result, done] = await sendInOrder(pipelines, [
         () => connection.run("BEGIN", [], true),
         () => takeIdentity(connection, identity),
         send,
-        () => connection.run("COMMIT", [], true),
+        async () => end = await connection.run("COMMIT", [], true),
       ]);
-      if (result !== undefined && end?.command === "COMMIT") return result;
+      if (result !== undefined && done?.command === "COMMIT") return result;
       throw new DatabaseError("unavailable", new Error("The server rolled back"));
     } catch (error) {
-      // COMMIT itself may have failed, and the transaction is then still open.
-      await rollBack(connection);
+      // If COMMIT itself has failed, the transaction can still be open.
+      if (end === null) await rollBack(connection);
       throw error;
     }
   };

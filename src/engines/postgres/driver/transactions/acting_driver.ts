@@ -142,6 +142,7 @@ export class ActingDriver implements Driver {
     const { raisedMessages, commits, pipelines } = this.#parts;
     return this.#begun(statement.text, async (connection) => {
       let failure: unknown = null;
+      let end: string | null = null;
       try {
         const [result, done] = await sendInOrder<QueryResult | string>(pipelines, [
           () =>
@@ -149,13 +150,13 @@ export class ActingDriver implements Driver {
               failure = translate(error, statement, "write", raisedMessages);
               throw failure;
             }),
-          async () => (await connection.run("COMMIT", [], true)).command,
+          async () => end = (await connection.run("COMMIT", [], true)).command,
         ]);
         commits.notify();
         if (done === "COMMIT" && typeof result === "object") return result;
         throw new DatabaseError("other", new Error("The server rolled back"));
       } catch (error) {
-        await rollBack(connection);
+        if (end === null) await rollBack(connection);
         throw failure ?? toPostgresError(error, "commit", raisedMessages);
       }
     });

@@ -10,7 +10,7 @@ export async function readActingRoles(
   tables: readonly TableInfo[],
 ): Promise<ActingRoles> {
   const roles = JSON.stringify(names);
-  const [known, rights] = await Promise.all([
+  const [known, rights, faults] = await Promise.all([
     selectNamed(
       driver,
       {
@@ -48,11 +48,17 @@ export async function readActingRoles(
       roles,
       JSON.stringify(tables.map(({ schema, name }, place) => ({ place, schema, name }))),
     ),
+    selectNamed(
+      driver,
+      { isPolicy: cell.flag("is_policy"), message: cell.text("message") },
+      faulty,
+    ),
   ]);
   const roleOf = ({ isLogin: _isLogin, ...role }: typeof known[number]): ActingRole => role;
   return {
     login: known.filter(({ isLogin }) => isLogin).map(roleOf)[0] ?? null,
     roles: known.map(roleOf),
+    faults,
     rights: rights.flatMap(({ place, ...facts }): readonly RoleOnTable[] => {
       const table = tables[place];
       if (table === undefined) return [];
@@ -68,6 +74,27 @@ export async function readActingRoles(
     }),
   };
 }
+
+/** The objects that use, also by a function, an IMMUTABLE function that reads a role or setting. */
+const faulty = `FROM (WITH RECURSIVE sources AS (
+    SELECT p.oid, p.proname, CASE provolatile WHEN 'i' THEN p.oid END AS wrong,
+      lower(coalesce(nullif(p.prosrc, ''), pg_get_functiondef(p.oid))) AS source
+    FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('c', 'internal')
+    WHERE p.prokind = 'f' AND p.pronamespace <> 'pg_catalog'::regnamespace),
+  reading AS (
+    SELECT oid, proname, wrong FROM sources WHERE source
+      ~ '\\m(current_(setting|user|role)|session_user|pg_has_role|has_\\w+_privilege)\\M'
+    UNION SELECT s.oid, s.proname, coalesce(s.wrong, r.wrong) FROM sources s JOIN reading r
+      ON strpos(s.source, lower(r.proname)) > 0 AND r.proname ~ '^\\w+$'
+        AND s.source ~ ('\\m' || lower(r.proname) || '"?\\s*\\('))
+  SELECT d.classid = 'pg_policy'::regclass AS is_policy, format('the %s can use values of another '
+    'user: %s reads the role or a setting but is IMMUTABLE: ALTER FUNCTION %2$s STABLE',
+    pg_describe_object(d.classid, d.objid, 0), wrong::regprocedure) AS message
+  FROM reading r JOIN pg_depend d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = r.oid
+    AND d.classid::regclass::text IN ('pg_policy', 'pg_rewrite', 'pg_attrdef') AND wrong IS NOT NULL
+  UNION SELECT true, 'the setting row_security is off, so reads that policies would filter fail: '
+    || 'ALTER ROLE ' || quote_ident(session_user) || ' SET row_security = on'
+  WHERE NOT current_setting('row_security')::bool) AS f ORDER BY 1 DESC, 2`;
 
 /** Returns SQL that lists the columns for which a role lacks a right. */
 function withoutRight(right: string): string {

@@ -40,16 +40,17 @@ export async function runTransaction<T>(
   run: RunInTransaction = runStatement,
 ): Promise<T> {
   const unit = new PostgresTransaction(connection, raisedMessages, run);
+  let done: PostgresResult | null = null;
   try {
     const result = await guard.run(async () => await work(unit));
     await unit.end();
-    const done = await commit(connection, raisedMessages);
+    done = await commit(connection, raisedMessages);
     // After a failed statement, the server responds to COMMIT with ROLLBACK, and without an error.
     if (done.command === "ROLLBACK") throw unit.failure;
     commits.notify();
     return result;
   } catch (error) {
-    await unit.abandon();
+    if (done === null) await unit.abandon();
     throw error;
   }
 }
