@@ -24,7 +24,6 @@ export type {
 export type { JsonPathDialect, JsonPathValue } from "../src/sql/json_path_dialect.ts";
 export type { ListDialect, Quantifier } from "../src/sql/list_dialect.ts";
 export type { DefinitionDialect } from "../src/sql/definition_dialect.ts";
-export type { ExplainDialect } from "../src/sql/explain_dialect.ts";
 export type { MetricDialect, QuickMetrics } from "../src/sql/metric_dialect.ts";
 export type { PreviewDialect } from "../src/sql/preview_dialect.ts";
 export type { SqlSyntax } from "../src/sql/statements/sql_syntax.ts";

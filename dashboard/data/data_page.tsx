@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ResourceDescription, shownFields } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
+import { rowsText } from "../parts/format.ts";
 import { messageOf, Problem } from "../parts/problem.tsx";
 import { FilterBox } from "./filter_box.tsx";
 import { Grid } from "./grid.tsx";
@@ -62,10 +63,6 @@ export function DataPage({ resource, query }: {
       <Status {...{ resource, list, pages, live, count }} />
     </div>
   );
-}
-
-function rowsText(count: number): string {
-  return count === 1 ? "1 row" : `${count.toLocaleString("en")} rows`;
 }
 
 function isFilterError(error: Error): boolean {

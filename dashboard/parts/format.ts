@@ -20,6 +20,11 @@ export function formatNumber(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
+/** The words for a number of rows. */
+export function rowsText(count: number): string {
+  return count === 1 ? "1 row" : `${count.toLocaleString("en")} rows`;
+}
+
 /** A time as a date and a time of day, in the zone of the browser; other values as they are. */
 export function formatTime(value: unknown): string {
   const isTime = typeof value === "number" || typeof value === "string";

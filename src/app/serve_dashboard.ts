@@ -9,10 +9,9 @@ import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.ts";
 import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_audit.ts";
-import { operatorBasePath, operatorResources } from "../service/dashboard/operator_resources.ts";
+import { operatorResources } from "../service/dashboard/operator_resources.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
-import { createExplainAction } from "../service/dashboard/reports/explain_action.ts";
 import { createMetricsReport } from "../service/dashboard/reports/metrics_report.ts";
 import { createRightsAction } from "../service/dashboard/reports/rights_action.ts";
 import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
@@ -49,7 +48,6 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     reports: [
       createViewAsAction(views),
       createAuditReport(audit),
-      createExplainAction({ resources: own, basePath: operatorBasePath }),
       createRightsAction({ resources, basePath, parseUser }),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
       ...createDashboardReports(served),

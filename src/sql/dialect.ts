@@ -1,7 +1,6 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import type { DefinitionDialect } from "./definition_dialect.ts";
-import type { ExplainDialect } from "./explain_dialect.ts";
 import type { Fragment, SqlValue, Statement } from "./fragment.ts";
 import type { JsonPathDialect } from "./json_path_dialect.ts";
 import type { ListDialect } from "./list_dialect.ts";
@@ -196,8 +195,6 @@ export interface Dialect {
   readonly metrics: MetricDialect;
   /** The SQL for truncating long values. */
   readonly preview: PreviewDialect;
-  /** The SQL that shows the query plans of statements. */
-  readonly explain: ExplainDialect;
 }
 
 /** The part of a dialect that estimates the number of a select's rows without running it. */

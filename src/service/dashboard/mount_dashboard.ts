@@ -123,7 +123,7 @@ async function answerReport(
   const query = new URL(raw.url).searchParams;
   const body = isAction ? parseBody(await readBody(raw, caller, limits, clock), maxNames) : null;
   const user = caller.user();
-  const reply = json(await report.answer({ query, body, user }));
+  const reply = json(await report.answer({ query, body }));
   if (report.writes) {
     const { method } = raw;
     audit.record({ method, path: pathOf(report), status: reply.status, user: user?.id ?? null });

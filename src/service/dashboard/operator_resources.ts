@@ -3,7 +3,7 @@ import type { Resource } from "../../resource/model/resource.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** The path prefix of the operator's resources in the inner app. */
-export const operatorBasePath = "/api";
+const operatorBasePath = "/api";
 
 /**
  * Returns the resources with the rights of the operator, who can access every row, and read and

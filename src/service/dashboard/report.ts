@@ -1,9 +1,8 @@
-import type { User } from "../../auth/user.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** A report of the dashboard (GET), or an action of the operator (POST). */
 export interface Report {
-  /** The end of the path, for example `/report/streams` or `/action/explain`. */
+  /** The end of the path, for example `/report/streams` or `/action/rights`. */
   readonly name: string;
   readonly method: "GET" | "POST";
   /** True if the action changes data, so a read-only dashboard refuses it. */
@@ -16,6 +15,4 @@ export interface ReportRequest {
   readonly query: URLSearchParams;
   /** The JSON body of an action, or null for a report. */
   readonly body: unknown;
-  /** The operator, or null if the caller is anonymous. */
-  readonly user: User | null;
 }

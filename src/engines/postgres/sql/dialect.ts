@@ -21,7 +21,7 @@ import {
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
 import { hasOtherStoredForms, postgresKinds } from "./postgres_kinds.ts";
-import { postgresEstimate, postgresExplain } from "./explain.ts";
+import { postgresEstimate } from "./estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresLists } from "./lists.ts";
@@ -98,7 +98,6 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     lists: postgresLists({ operand, bound }),
     metrics: postgresMetrics({ operand, ordered }),
     preview: postgresPreview,
-    explain: postgresExplain,
   };
 }
 

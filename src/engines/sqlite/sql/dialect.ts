@@ -29,7 +29,6 @@ import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteLists } from "./lists.ts";
 import { sqliteMetrics } from "./metrics.ts";
-import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
 import { encodeTimestamp } from "./timestamps.ts";
@@ -101,7 +100,6 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     lists: sqliteLists,
     metrics: sqliteMetrics,
     preview: sqlitePreview,
-    explain: sqliteExplain,
   };
 }
 
