@@ -14,6 +14,7 @@
 export type { AuthOptions, SubscribeOptions } from "../src/app/config.ts";
 export type { ListenOptions } from "../src/listen/listener.ts";
 export type { OpenDatabaseOptions } from "../src/engines/open_driver.ts";
+export type { PostgresServers } from "../src/engines/server_url.ts";
 export type { DriverOptions, SqliteAdditions, SqliteOptions } from "../src/db/driver_options.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {

@@ -94,7 +94,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // A driver that is opened without an app has no Runtime. It needs a clock, but no randomness.
   systemClock: ["src/engines/sqlite/driver/", "src/engines/postgres/driver/"],
   // A database is opened before the app, and only the app has the Runtime.
-  environmentVariable: ["src/db/file_permission.ts"],
+  environmentVariable: [
+    "src/db/file_permission.ts",
+    "src/engines/postgres/driver/postgres_js_driver.ts",
+  ],
 };
 
 const ambientMembers: ReadonlySet<string> = new Set([

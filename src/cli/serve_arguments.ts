@@ -1,3 +1,4 @@
+import { isServerUrl, withParameter } from "../engines/server_url.ts";
 import { listenOptionDescriptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { Misuse, readCommandWords } from "./command_options.ts";
@@ -52,7 +53,12 @@ export function parseServeArguments(
   const { positionals, text, flag } = words;
   if (flag("version")) return { kind: "version" };
   const [config, kv] = [text("config"), text("kv")];
-  const [database = null, extra] = positionals;
+  const [place = null, extra] = positionals;
+  const [pooler, changesSchema] = [text("pooler"), text("changes-schema")];
+  if (pooler !== null && (!isServerUrl(place ?? "") || changesSchema !== null)) {
+    throw new Misuse("The option --pooler belongs to a Postgres, and excludes --changes-schema");
+  }
+  const database = pooler === null ? place : withParameter(place ?? "", "pooler", pooler);
   if (extra !== undefined) {
     throw new Misuse(`One database at a time: "${extra}" is one too many`);
   }
@@ -66,7 +72,6 @@ export function parseServeArguments(
     throw new Misuse(`The option --${lone} belongs to a database: name its file or URL`);
   }
   const [write, triggers] = [flag("write"), flag("triggers")];
-  const changesSchema = text("changes-schema");
   if (!write && (triggers || changesSchema !== null)) {
     throw new Misuse("The options --triggers and --changes-schema belong to --write");
   }
@@ -100,6 +105,7 @@ export function parseServeArguments(
 
 const ofDatabase = [
   "write",
+  "pooler",
   "schema",
   "key",
   "functions",

@@ -36,6 +36,14 @@ export const serveOptionDescriptions = {
     shown: "NAME",
     says: ["the schema of Postgres for the log of changes; with --write"],
   },
+  pooler: {
+    type: "string",
+    shown: "URL",
+    says: [
+      "a pooler of Postgres in transaction mode, for requests; DATABASE is then the",
+      "direct URL, which hears the changes of other processes",
+    ],
+  },
   schema: {
     type: "string",
     shown: "NAMES",

@@ -11,7 +11,7 @@ export async function withFilePermission<T>(
   open: () => Promise<T>,
 ): Promise<T> {
   const [, scheme = "", path = ""] = /^([^:]*):(.*)$/s.exec(url) ?? [];
-  const isInFile = !/^postgres(?:ql)?$/i.test(scheme) && path !== ":memory:";
+  const isInFile = /^(?:(?:node-)?sqlite|pglite)$/i.test(scheme) && path !== ":memory:";
   if (isInFile && !readOnly && isOnDenoDeploy({ environment: environmentVariable })) {
     throw new Error(
       `Cannot open ${url} for writing on Deno Deploy: each instance has a disk of its own, which ` +

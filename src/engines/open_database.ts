@@ -9,6 +9,7 @@ import { openDrizzle } from "./drizzle/open_drizzle.ts";
 import { withFilePermission } from "../db/file_permission.ts";
 import { introspectOptionDescriptions } from "../db/introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
+import { type PostgresServers, urlOfServers } from "./server_url.ts";
 import { migrateOptionDescriptions } from "../db/migrations/migrate_options.ts";
 import type { Database } from "../db/database.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
@@ -30,9 +31,12 @@ import { engineOf } from "../db/engine/engine_of.ts";
  * ```
  */
 export async function openDatabase(
-  source: string | Driver | DrizzleDatabase,
+  source: string | PostgresServers | Driver | DrizzleDatabase,
   options: OpenDatabaseOptions = {},
 ): Promise<Database> {
+  if (typeof source === "object" && "primary" in source) {
+    return await openDatabase(urlOfServers(source), options);
+  }
   if (isDrizzleDatabase(source)) return database(await openDrizzle(source, options));
   if (typeof source !== "string") return database(source);
   return database(await withFilePermission(source, options, () => openDriver(source, options)));

@@ -2,6 +2,7 @@ import { type Described, group } from "../options/option.ts";
 import { callback } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Driver } from "../db/driver.ts";
+import { isServerUrl } from "./server_url.ts";
 import {
   driverOptionDescriptions,
   errorPrefix,
@@ -48,6 +49,9 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
     case "pglite":
       return await openPackagedDriver(packagedDrivers.pglite, pathOf(rest), ofDriver);
     default:
+      if (isServerUrl(url)) {
+        return await openPackagedDriver(packagedDrivers.postgres, url, { ...ofDriver, observe });
+      }
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
       }

@@ -1,6 +1,7 @@
 import type { AnnounceRemoval } from "../db/engine/engine.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import { openDatabase } from "./open_database.ts";
+import { isServerUrl, withParameter } from "./server_url.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
@@ -11,9 +12,9 @@ export async function uninstallFromUrl(url: string, announce: AnnounceRemoval): 
     const mode = uninstallFromFile(path, announce);
     return mode === null ? "" : `; the journal mode is ${mode}`;
   }
-  const isServer = /^postgres(?:ql)?:/i.test(url);
-  const name = `application_name=${encodeURIComponent(uninstallApplicationName)}`;
-  const db = await openDatabase(isServer ? `${url}${url.includes("?") ? "&" : "?"}${name}` : url);
+  const db = await openDatabase(
+    isServerUrl(url) ? withParameter(url, "application_name", uninstallApplicationName) : url,
+  );
   try {
     const { uninstall } = engineOf(db.driver).installed;
     if (uninstall === null) throw new Error(`Cannot uninstall from ${db.label} while it is open`);

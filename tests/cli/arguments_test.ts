@@ -195,3 +195,22 @@ Deno.test("the nearest name is suggested, and none when no name is near", () => 
   assertEquals(nearestName("create", ["read", "subscribe"]), null);
   assertEquals(nearestName("raed", ["read", "subscribe"]), "read");
 });
+
+Deno.test("--pooler adds its URL to that of the server", () => {
+  const pooler = "postgres://app@p:6432/shop?a=1&b=2";
+  const databaseOf = (...args: readonly string[]) => {
+    const command = parseArguments([...args, "--pooler", pooler]);
+    return command.kind === "serve" ? command.database : command;
+  };
+  const added = `pooler=${encodeURIComponent(pooler)}`;
+  assertEquals(databaseOf("postgres://db/shop"), `postgres://db/shop?${added}`);
+  assertEquals(
+    databaseOf("postgres://db/shop?sslmode=require"),
+    `postgres://db/shop?sslmode=require&${added}`,
+  );
+  assertEquals(databaseOf("host=db"), `postgres://?host=db&${added}`);
+  for (const args of [["shop.db"], [], ["postgres://db", "--write", "--changes-schema", "s"]]) {
+    const command = parseArguments([...args, "--pooler", pooler]);
+    assertEquals([args, command.kind], [args, "misused"]);
+  }
+});

@@ -197,7 +197,7 @@ Deno.test(
 test("a refusal of the server at the start is thrown and is no notice", async (open) => {
   const { rows } = await query(await open(), "SELECT current_database()");
   assertEquals(rows.length, 1);
-  const absent = `?database=absent`;
+  const absent = `?dbname=absent`;
   await fails(open({ observe: () => assert(false, "a notice") }, absent), "other");
 });
 

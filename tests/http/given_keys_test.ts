@@ -57,7 +57,7 @@ testOnPostgres(
     for (const text of statements) await owner.query({ text, values: [] });
     await owner.close();
     await withService(
-      { name: "postgres", open: () => openDatabase(`${url}?role=${limited}`) },
+      { name: "postgres", open: () => openDatabase(`${url}?options=-c%20role=${limited}`) },
       [],
       () => ({
         resources: [

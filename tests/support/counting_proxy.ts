@@ -60,6 +60,8 @@ export function countingProxy(target: string): CountingProxy {
   const url = new URL(target);
   url.port = String(listener.addr.port);
   url.hostname = "127.0.0.1";
+  // A request for TLS is no message that the proxy knows.
+  url.searchParams.set("sslmode", "disable");
   return {
     url: url.href,
     traffic: () => ({ statements, roundTrips, messages: counted, notifications }),

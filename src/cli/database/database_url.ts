@@ -1,3 +1,4 @@
+import { isServerUrl } from "../../engines/server_url.ts";
 import { pathExists } from "../path_exists.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function migratedDatabaseUrl(place: string, dryRun: boolean): Promi
 }
 
 function urlOf(place: string): string {
+  if (isServerUrl(place)) return place;
   // A single letter before the colon is a drive of Windows.
   return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }

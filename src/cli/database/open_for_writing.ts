@@ -5,6 +5,7 @@ import {
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
 import { openDatabase } from "../../engines/open_database.ts";
+import { isServerUrl, withoutSecrets, withParameter } from "../../engines/server_url.ts";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Database } from "../../db/database.ts";
@@ -31,8 +32,7 @@ export async function openForWriting(
   options: WritingOptions,
 ): Promise<OpenedForWriting> {
   const { schema, additions, observe } = options;
-  const isServer = /^postgres(?:ql)?:/i.test(url);
-  if (schema !== null && !isServer) {
+  if (schema !== null && !isServerUrl(url)) {
     throw new Error("The option --changes-schema belongs to the URL of a Postgres");
   }
   if (/^(?:node-)?sqlite:/i.test(url)) {
@@ -69,7 +69,7 @@ export async function announceInstallation(
     search: needed.search && mayCreate,
   });
   if (missing.length === 0) return;
-  const back = `"cli.ts uninstall ${place.replace(/\/\/[^/]*@/, "//…@")}" takes it away again`;
+  const back = `"cli.ts uninstall ${withoutSecrets(place)}" takes it away again`;
   const message = `writing changes ${label} itself: ${missing.join("; ")}. ${back}`;
   observe({ kind: "notice", message });
 }
@@ -84,13 +84,12 @@ export async function saveJournalMode({ db, journalMode }: OpenedForWriting): Pr
   });
 }
 
-/** Postgres treats unknown parameters of the URL as settings, so the schema can be one of them. */
 async function withSchema(url: string, schema: string): Promise<string> {
   const db = await openDatabase(url);
   try {
     const { rows } = await db.driver.query({ text: "SHOW search_path", values: [] });
     const path = `${rows[0]?.[0]}, ${quoteIdentifier(schema)}`;
-    return `${url}${url.includes("?") ? "&" : "?"}search_path=${encodeURIComponent(path)}`;
+    return withParameter(url, "search_path", path);
   } finally {
     await db.close();
   }

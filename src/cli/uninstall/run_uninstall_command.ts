@@ -1,5 +1,6 @@
 import { describePartCounts, type InstalledPart } from "../../db/installed/installed_parts.ts";
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
+import { withoutSecrets } from "../../engines/server_url.ts";
 import { databaseUrl } from "../database/database_url.ts";
 import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
@@ -18,7 +19,7 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
 /** Removes the service's tables and triggers from a database, after printing a list of them. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
-  const shown = place.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "");
+  const shown = withoutSecrets(place);
   let removed: readonly InstalledPart[] = [];
   const announce = (parts: readonly InstalledPart[]) => {
     removed = parts;

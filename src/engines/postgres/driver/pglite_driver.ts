@@ -3,7 +3,12 @@ import { PGlite } from "@electric-sql/pglite";
 import { type Described, group } from "../../../options/option.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
-import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import type {
+  KeepRow,
+  PostgresConnection,
+  PostgresResult,
+  PostgresSession,
+} from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
 import {
@@ -112,9 +117,6 @@ function sessionOf(library: PGlite): PostgresSession {
   return { connection: () => connection, close: () => Promise.resolve() };
 }
 
-function keptOf(
-  result: PostgresResult,
-  keep: (row: readonly (string | null)[]) => boolean,
-): PostgresResult {
+function keptOf(result: PostgresResult, keep: KeepRow): PostgresResult {
   return result.rows.every(keep) ? result : { ...result, rows: [] };
 }

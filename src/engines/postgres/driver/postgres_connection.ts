@@ -1,6 +1,12 @@
 import type { ResultColumn } from "../../../db/driver.ts";
 import type { BoundStatement } from "./prepared_statements.ts";
 
+/** The values of a row or of a statement, as text. */
+export type TextRow = readonly (string | null)[];
+
+/** Returns false if the result must not contain the row and the rows before it. */
+export type KeepRow = (row: TextRow) => boolean;
+
 /** A session of the Postgres driver, for any client library. It has one connection or none. */
 export interface PostgresSession {
   /** Returns the open connection. The first call opens it, and so does a call after it was lost. */
@@ -26,21 +32,12 @@ export interface PostgresConnection {
    * if more statements are sent before the response. Then the statement is sent only once, even if
    * its prepared form is stale.
    */
-  run(
-    text: string,
-    values: readonly (string | null)[],
-    isPipelined?: boolean,
-  ): Promise<PostgresResult>;
+  run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   /**
    * Runs a statement that only reads. `keep` is called with each row when it arrives. If it returns
    * false, the result lacks this row and all previous rows. For `isPipelined`, see `run`.
    */
-  read(
-    text: string,
-    values: readonly (string | null)[],
-    keep: (row: readonly (string | null)[]) => boolean,
-    isPipelined?: boolean,
-  ): ScheduledRead;
+  read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements in one message, as one transaction. The first returns no row. The
    * second only reads, and returns the result. If one fails, the other has no effect either.
@@ -49,7 +46,7 @@ export interface PostgresConnection {
   readAfter?(
     first: BoundStatement,
     statement: BoundStatement,
-    keep: (row: readonly (string | null)[]) => boolean,
+    keep: KeepRow,
   ): ScheduledRead | null;
   /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;

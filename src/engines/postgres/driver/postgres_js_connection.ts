@@ -1,47 +1,30 @@
-import postgres from "postgres";
 import type { Clock } from "../../../runtime/runtime.ts";
-import { sleep } from "../../../runtime/event_loop.ts";
 import { signalsAfterCommitSetting } from "../sql/change_log_schema.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
+import {
+  createLibraryClient,
+  isFromServer,
+  type LibraryClient,
+} from "../connection/create_library_client.ts";
+import { connectionError } from "../connection/open_socket.ts";
+import type { Attempt, ServerChoice } from "../connection/server_choice.ts";
+import { pooledServer, requireState, stateText } from "../connection/server_state.ts";
+import { pooledBegin, type SessionParts, sessionSettings } from "../connection/session_settings.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
-import { createPacedSocketFactory } from "./paced_socket.ts";
-import type { PostgresConnection, PostgresResult, ScheduledRead } from "./postgres_connection.ts";
-import { textValues } from "./text_values.ts";
+import type {
+  KeepRow,
+  PostgresConnection,
+  PostgresResult,
+  ScheduledRead,
+  TextRow,
+} from "./postgres_connection.ts";
 import { type BoundStatement, neverRepeat, PreparedStatements } from "./prepared_statements.ts";
 import type { RoleWatch } from "./role_watch.ts";
-import type { PostgresOptions } from "./postgres_options.ts";
 
-/**
- * Returns true for a pooler that assigns connections by transaction, so that LISTEN is impossible.
- */
-export function isPoolerUrl(url: string): boolean {
-  return /[?&]prepare=false(&|$)/.test(url);
-}
-
-/** The Postgres server to which another client connects, as options of postgres.js. */
-export interface PostgresServerOptions {
-  readonly host?: unknown;
-  readonly port?: unknown;
-  /** The path of a Unix socket. */
-  readonly path?: unknown;
-  readonly database?: unknown;
-  readonly username?: unknown;
-  /** The password, or a function that returns it. */
-  readonly password?: unknown;
-  readonly ssl?: unknown;
-}
-
-export interface PostgresJsConnectionOptions {
-  readonly url: string;
-  /** Overrides the server in the URL. Null if the URL determines the server. */
-  readonly server: PostgresServerOptions | null;
-  readonly options: Pick<PostgresOptions, "readOnly"> & {
-    readonly statementTimeoutMs: number;
-    readonly maxParallelWorkers: number;
-  };
+export interface PostgresJsConnectionOptions extends SessionParts {
+  readonly choice: ServerChoice;
   readonly clock: Clock;
-  readonly waitLimitMs: number;
   /** The number of listeners for signals. If there is any, this process signals after commits. */
   readonly listeners: { count: number };
   /** A counter for all connections, which grows when a table is found to have been altered. */
@@ -52,8 +35,11 @@ export interface PostgresJsConnectionOptions {
   readonly lost?: () => void;
 }
 
-/** How much longer than the library's own limit connecting can take, in milliseconds. */
+/** The time for connecting in addition to the limit of all attempts, in milliseconds. */
 const graceMs = 1_000;
+
+/** The minimum time for one of several servers, in milliseconds. */
+const minAttemptMs = 500;
 
 /**
  * One postgres.js connection: a client with a pool of one connection, which is discarded if the
@@ -65,7 +51,13 @@ export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
-  readonly #client: postgres.Sql;
+  /** The client of the current attempt to connect, and then of the connection. */
+  #client: LibraryClient | null = null;
+  #isOpen = false;
+  /** True after BEGIN through a pooler. */
+  #isInTransaction = false;
+  /** Ends the current attempt to connect. */
+  #attempt = new AbortController();
   readonly #pooled: boolean;
   readonly #prepared = new PreparedStatements();
   #announces: boolean;
@@ -77,10 +69,9 @@ export class PostgresJsConnection implements PostgresConnection {
   constructor(options: PostgresJsConnectionOptions) {
     this.#options = options;
     this.#alterations = options.alterations.count;
-    this.#pooled = isPoolerUrl(options.url);
+    this.#pooled = options.plan.isPooled;
     this.#announces = options.listeners.count > 0;
-    this.#client = this.#connect();
-    this.opening = this.#begin("SELECT 1");
+    this.opening = this.#within(options.choice.open((attempt) => this.#connect(attempt)));
   }
 
   get lost(): boolean {
@@ -92,20 +83,18 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#prepared.isFull || this.#alterations !== this.#options.alterations.count;
   }
 
-  run(
-    text: string,
-    values: readonly (string | null)[],
-    isPipelined = false,
-  ): Promise<PostgresResult> {
+  run(text: string, values: TextRow, isPipelined = false): Promise<PostgresResult> {
     return this.read(text, values, keepAll, isPipelined).result;
   }
 
-  read(
-    text: string,
-    values: readonly (string | null)[],
-    keep: (row: readonly (string | null)[]) => boolean,
-    isPipelined = false,
-  ): ScheduledRead {
+  read(text: string, values: TextRow, keep: KeepRow, isPipelined = false): ScheduledRead {
+    if (this.#pooled && !this.#lost) {
+      if (text === "BEGIN") return this.#beginPooled();
+      if (this.#options.options.readOnly && !this.#isInTransaction) {
+        return this.#readPooled(text, values, keep);
+      }
+      if (text === "COMMIT" || text === "ROLLBACK") this.#isInTransaction = false;
+    }
     if (!this.#lost) {
       const prepare = !this.#pooled && this.#prepared.admits(text);
       return this.#send(text, values, { prepare, isPipelined }, keep);
@@ -114,10 +103,27 @@ export class PostgresJsConnection implements PostgresConnection {
     return { result, cancel: () => Promise.resolve() };
   }
 
+  /** Begins a transaction with the settings that a pooler does not keep for a session. */
+  #beginPooled(): ScheduledRead {
+    this.#isInTransaction = true;
+    const text = pooledBegin(this.#options, this.#options.listeners.count > 0);
+    return this.#send(text, [], { prepare: false, simple: true });
+  }
+
+  /** Runs one statement in a read-only transaction. */
+  #readPooled(text: string, values: TextRow, keep: KeepRow): ScheduledRead {
+    const began = this.#beginPooled().result;
+    const read = this.#send(text, values, { prepare: false }, keep);
+    const ended = this.#send("COMMIT", [], { prepare: false }).result;
+    this.#isInTransaction = false;
+    const result = Promise.all([read.result, began, ended]).then(([first]) => first);
+    return { result, cancel: read.cancel };
+  }
+
   readAfter(
     first: BoundStatement,
     statement: BoundStatement,
-    keep: (row: readonly (string | null)[]) => boolean,
+    keep: KeepRow,
   ): ScheduledRead | null {
     const message = this.#lost ? null : this.#prepared.message([first, statement]);
     return message === null
@@ -127,9 +133,9 @@ export class PostgresJsConnection implements PostgresConnection {
 
   drop(): void {
     if (this.#lost) return;
-    const connecting = this.opening !== null && this.#sent.size > 0;
     this.#lose(connectionLoss());
-    this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
+    this.#attempt.abort(connectionLoss());
+    this.#ending = this.#client?.end({ timeout: 0 }) ?? null;
   }
 
   /** Reads the roles again before the next statement, unless they were just read. */
@@ -142,87 +148,59 @@ export class PostgresJsConnection implements PostgresConnection {
 
   /** Sets whether this process sends signals after its commits, so that triggers do not. */
   announce(announces: boolean): void {
-    if (this.#announces === announces || this.opening !== null) return;
+    // The setting would remain in a pooler's session, which other clients use.
+    if (this.#announces === announces || this.opening !== null || this.#pooled) return;
     this.#announces = announces;
-    this.opening = this.#begin(`SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`);
+    const text = `SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`;
+    this.opening = this.#within(this.#send(text, [], { prepare: false }).result);
   }
 
   /** Closes the connection after the statement that runs, or at the latest after the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
-    else await this.#client.end({ timeout: this.#options.waitLimitMs / 1000 });
+    else await this.#client?.end({ timeout: this.#options.options.waitLimitMs / 1000 });
   }
 
-  #connect(): postgres.Sql {
-    const { url, server, waitLimitMs } = this.#options;
-    return postgres(url, {
-      max: 1,
-      prepare: !this.#pooled,
-      connect_timeout: Math.ceil(waitLimitMs / 1000),
-      // 0 turns off a timer that could close a connection in the middle of a transaction.
-      idle_timeout: 0,
-      max_lifetime: null,
-      fetch_types: false,
-      // Passes the other client's server and credentials to the library unchanged.
-      ...(server as postgres.Options<Record<string, postgres.PostgresType>> | null),
-      types: { text: textValues },
-      connection: this.#settings(),
-      onnotice: () => {},
-      ...this.#undeclared(),
-      onclose: () => this.#lose(connectionLoss()),
+  /** Opens the connection to one server. A client whose attempt failed is not used again. */
+  async #connect(attempt: Attempt): Promise<void> {
+    if (this.#lost) throw connectionLoss();
+    const { plan, notified, clock, options: { readOnly, waitLimitMs } } = this.#options;
+    const { length } = plan.servers;
+    const maxMs = length > 1 ? Math.max(minAttemptMs, waitLimitMs / length) : waitLimitMs + graceMs;
+    const limitMs = Math.min(plan.connectLimitMs, maxMs);
+    const { signal } = this.#attempt = new AbortController();
+    const settings = sessionSettings(this.#options, this.#announces);
+    const client: LibraryClient = this.#client = createLibraryClient({
+      ...{ plan, attempt, settings, limitMs, signal, notified },
+      isOpen: () => this.#isOpen,
+      closed: () => {
+        if (this.#isOpen && this.#client === client) this.#lose(connectionLoss());
+      },
     });
+    const timeout = connectionError("CONNECT_TIMEOUT", `was not open after ${limitMs} ms`);
+    const failed = Promise.withResolvers<never>();
+    signal.addEventListener("abort", () => failed.reject(signal.reason));
+    const cancel = clock.after(limitMs, () => this.#attempt.abort(timeout));
+    try {
+      // A separate statement opens the connection. The library keeps the first statement of a
+      // connection until it can connect, even after the waiting request has timed out.
+      const text = stateText(attempt.state, this.#pooled);
+      const first = this.#send(text, [], { prepare: false }, keepAll, client);
+      const { rows: [row = []] } = await Promise.race([first.result, failed.promise]);
+      requireState(attempt.state, row, readOnly);
+      this.#isOpen = true;
+    } catch (error) {
+      this.#ending = client.end({ timeout: 0 });
+      throw pooledServer(error) ?? error;
+    } finally {
+      cancel();
+    }
   }
 
-  /**
-   * Returns the settings of a new session, with which every server returns values in the same form.
-   * A pooler gets none that it would reject.
-   */
-  #settings(): Record<string, string | number> {
-    const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
-      this.#options;
-    return {
-      application_name: "resource-api",
-      TimeZone: "UTC",
-      DateStyle: "ISO, MDY",
-      ...(readOnly === true ? { default_transaction_read_only: "on" } : {}),
-      ...(this.#pooled ? {} : {
-        ...{ IntervalStyle: "postgres", standard_conforming_strings: "on" },
-        bytea_output: "hex",
-        extra_float_digits: 1,
-        statement_timeout: statementTimeoutMs,
-        // A string, because the library omits falsy settings such as the number 0.
-        max_parallel_workers_per_gather: String(maxParallelWorkers),
-        jit: "off", // The compiler takes up to seconds for a nested filter.
-        lock_timeout: Math.max(1, Math.ceil(waitLimitMs)), // 0 would mean no limit.
-        ...(this.#announces ? { [signalsAfterCommitSetting]: "on" } : {}),
-      }),
-    };
-  }
-
-  /** Returns the options that the type declarations of postgres.js lack. */
-  #undeclared() {
-    const { notified } = this.#options;
-    return {
-      socket: createPacedSocketFactory(),
-      ...(notified === undefined ? {} : {
-        onnotify: (_channel: string, payload: string) => notified(payload),
-      }),
-    };
-  }
-
-  /**
-   * Runs a first statement, which opens the connection. The library keeps a connection's first
-   * statement until it can connect, even after the request that waits has timed out.
-   */
-  #begin(text: string): Promise<void> {
-    return this.#within(this.#send(text, [], { prepare: false }).result);
-  }
-
-  /** Waits for the work that precedes the next statement. Drops the connection if it hangs. */
+  /** Waits for the work that precedes the next statement. Drops a connection that hangs. */
   async #within(work: Promise<unknown>): Promise<void> {
-    // If a proxy accepts each connection and closes it immediately, the library retries forever.
-    const limitMs = this.#options.waitLimitMs + graceMs;
+    const limitMs = this.#options.options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
       await work;
@@ -237,23 +215,25 @@ export class PostgresJsConnection implements PostgresConnection {
 
   #send(
     text: string,
-    values: readonly (string | null)[],
+    values: TextRow,
     { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
       /** True if `text` is a message of several statements. The result is that of the last one. */
       readonly simple?: boolean;
     },
-    keep: (row: readonly (string | null)[]) => boolean = keepAll,
+    keep: KeepRow = keepAll,
+    client = this.#client,
   ): ScheduledRead {
-    // The declarations lack `simple: false`. Without it, the library would send a statement without
-    // values by the simple protocol, in which one string can contain several statements.
+    if (client === null) throw new Error("The connection is not open");
+    // `simple: false` is missing in the declarations. Without it, the library sends a statement
+    // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple };
-    const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
+    const query = client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) neverRepeat(query);
     // Makes each row an array. A separate call, because the type of its result has no `forEach`.
     query.values();
-    const rows: (readonly (string | null)[])[] = [];
+    const rows: TextRow[] = [];
     const sent = query.forEach((row) => {
       if (keep(row)) rows.push(row);
       else rows.length = 0;
@@ -272,6 +252,7 @@ export class PostgresJsConnection implements PostgresConnection {
         (error) => {
           this.#sent.delete(reject);
           reject(error);
+          if (!this.#isOpen) return;
           if (!isFromServer(error)) this.drop();
           else if (isStalePlan(error) && !this.stale) this.#options.alterations.count++;
         },
@@ -281,14 +262,12 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Cancels a query. Drops the connection if the cancel request could affect a later query: a
-   * pooler can pass it on after it has assigned the server's connection to another client, and with
-   * TLS, the library hides when the server has received it.
+   * Cancels a query. Drops the connection if the request could cancel a later query. A pooler may
+   * pass the request on after it has given the server connection to another client.
    */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
-    const isTold = !this.#pooled && !this.#client.options.ssl;
-    if (!await cancelQuery(query, outcome, this.#options.clock) || !isTold) this.drop();
+    if (!await cancelQuery(query, outcome, this.#options.clock) || this.#pooled) this.drop();
   }
 
   #lose(loss: Error): void {
@@ -298,28 +277,12 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#sent.clear();
     if (isFirst) this.#options.lost?.();
   }
-
-  async #stopConnecting(): Promise<void> {
-    await this.#client.end({ timeout: 0 });
-    // The library may still open a scheduled connection, which must be closed, too.
-    await sleep(10);
-    // The declarations lack `close()`. Unlike a second `end()`, it also closes such a connection.
-    // Its promise may never resolve if `end()` has rejected a statement.
-    void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
-  }
 }
 
 function keepAll(): boolean {
   return true;
 }
 
-/** Returns true if the server has sent the error, so that the connection can still be used. */
-function isFromServer(error: unknown): boolean {
-  if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers send the severity only in the server's language.
-  return (error.severity ?? error.severity_local) === "ERROR";
-}
-
 function connectionLoss(): Error {
-  return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
+  return connectionError("CONNECTION_CLOSED", "was lost");
 }

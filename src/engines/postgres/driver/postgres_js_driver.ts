@@ -1,18 +1,20 @@
-import { systemClock } from "../../../runtime/system_runtime.ts";
+import { environmentVariable, systemClock } from "../../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { errorPrefix } from "../../../db/driver_options.ts";
+import { type ConnectionPlan, labelOf, readConnectionPlan } from "../connection/connection_plan.ts";
+import { planOfClient } from "../connection/plan_of_client.ts";
+import { ServerChoice } from "../connection/server_choice.ts";
 import {
-  isPoolerUrl,
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
 } from "./postgres_js_connection.ts";
-import { RoleWatch } from "./role_watch.ts";
-import { type PostgresTarget, serverOfClient } from "./server_of_client.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
+import { toPostgresError } from "./postgres_errors.ts";
 import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
 import { createPostgresSignals } from "./postgres_signals.ts";
+import { RoleWatch } from "./role_watch.ts";
 
 export type { PostgresOptions };
 
@@ -25,7 +27,7 @@ export type { PostgresOptions };
  * @throws {DatabaseError} If the server rejects the connection, e.g. because of a wrong password.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
-  return await open({ url, server: null }, given);
+  return await openPlan(await readConnectionPlan(url, environmentVariable), given);
 }
 
 /**
@@ -37,53 +39,63 @@ export async function openPostgresOfClient(
   client: object,
   given: PostgresOptions = {},
 ): Promise<Driver> {
-  return await open(serverOfClient(client), given);
+  return await openPlan(await planOfClient(client, environmentVariable), given);
 }
 
-async function open(
-  { url, server }: PostgresTarget,
-  given: PostgresOptions,
-): Promise<Driver> {
+/** Opens the driver of a connection plan. */
+export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Promise<Driver> {
   const options = postgresOptionRules.read(given, errorPrefix);
-  const { clock = systemClock, waitLimitMs, maxConnections } = options;
-  const connectionOptions: PostgresJsConnectionOptions = {
-    url,
-    server,
-    options,
-    clock,
-    waitLimitMs,
-    listeners: { count: 0 },
-    alterations: { count: 0 },
-  };
-  const renewConnections = () => void connectionOptions.alterations.count++;
-  const roles = new RoleWatch(clock, renewConnections);
+  const { clock = systemClock, waitLimitMs, maxConnections, readOnly } = options;
+  const shared = { options, clock, listeners: { count: 0 }, alterations: { count: 0 } };
+  const connectionsOf = (one: ConnectionPlan): PostgresJsConnectionOptions => ({
+    ...{ ...shared, plan: one, choice: new ServerChoice(one, readOnly) },
+  });
+  const direct = connectionsOf(plan);
+  const connectionOptions = plan.pooler === null ? direct : connectionsOf(plan.pooler);
+  const { isPooled } = connectionOptions.plan;
+  const renewConnections = () => void shared.alterations.count++;
+  for (const { choice } of [direct, connectionOptions]) choice.onMove.add(renewConnections);
+  const roles = new RoleWatch(clock, () => direct.choice.move());
   const driver = postgresDriver({
-    label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
+    label: labelOf(plan),
     sessions: Array.from({ length: maxConnections }, () => session(connectionOptions, roles)),
     maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
     waitLimitMs,
     raisedMessages: options.raisedMessages,
     clock,
     isShared: true,
-    signals: isPoolerUrl(url) || options.readOnly === true
-      ? null
-      : createPostgresSignals(connectionOptions),
-    // Without prepared statements, a statement with values needs two round trips: describe and run.
-    pipelines: !isPoolerUrl(url),
+    signals: plan.isPooled || readOnly ? null : createPostgresSignals(direct),
+    // With a pooler, a statement with values costs two round trips: to describe and to run it.
+    pipelines: !isPooled,
     renewConnections,
     close: () => Promise.resolve(),
   });
+  const notice = (message: string) => options.observe?.({ kind: "notice", message });
+  if (plan.isPooled && !readOnly) {
+    notice(
+      `${driver.label} is a pooler, so live streams find the changes of other processes by ` +
+        "polling: open { primary: URL, pooler: URL }, or use --pooler URL",
+    );
+  }
   try {
     await driver.query({ text: "SELECT 1", values: [] });
+    // A wrong password of the listener would otherwise be silent.
+    if (direct !== connectionOptions) await checkConnection(direct);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {
       await driver.close();
       throw error;
     }
-    const message = `${driver.label} cannot be reached now: ${reasonOf(error)}`;
-    options.observe?.({ kind: "notice", message });
+    notice(`${driver.label} cannot be reached now: ${reasonOf(error)}`);
   }
   return driver;
+}
+
+/** Opens and closes one connection. Rejects as the driver does. */
+async function checkConnection(options: PostgresJsConnectionOptions): Promise<void> {
+  const connection = new PostgresJsConnection(options);
+  const reject = (error: unknown) => Promise.reject(toPostgresError(error, "read"));
+  await connection.opening?.catch(reject).finally(() => connection.close());
 }
 
 function session(

@@ -18,6 +18,7 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
       let cancel = () => {};
       let attempt = open();
       options.listeners.count++;
+      options.choice.onMove.add(moved);
 
       async function open(): Promise<void> {
         const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
@@ -38,6 +39,10 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
         if (sender !== ownBackend) onSignal(sender === "");
       }
 
+      function moved(): void {
+        if (connection?.opening === null) connection.drop();
+      }
+
       function lost(): void {
         ownBackend = "";
         if (!isClosed) cancel = options.clock.after(listenAgainMs, () => attempt = open());
@@ -53,6 +58,7 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
         async close() {
           if (!isClosed) options.listeners.count--;
           isClosed = true;
+          options.choice.onMove.delete(moved);
           cancel();
           await attempt;
           await connection?.close();

@@ -8,6 +8,7 @@ const recheckMs = 1_000;
  * Caches the roles that determine which row policies apply in a database. Postgres plans a prepared
  * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
  * rights or a membership. Then the pool's connections must be replaced, together with their plans.
+ * The connections are also replaced after their server has become a standby or read-only.
  */
 export class RoleWatch {
   readonly #clock: Clock;
@@ -15,7 +16,7 @@ export class RoleWatch {
   #readAtMs = -Infinity;
   #known: string | null = null;
 
-  /** `onChange` is called when the roles differ from those that were read before. */
+  /** `onChange` is called when the roles or the state differ from what was read before. */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -45,7 +46,7 @@ export class RoleWatch {
  * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
  * and the roles that functions set. Lists each role with its attributes and its memberships in
  * roles that policies name, or that own tables with policies. Returns null if the server rejects
- * the query.
+ * the query. The result begins with the state of the server.
  */
 async function actingRoles(connection: PostgresConnection): Promise<string | null> {
   try {
@@ -68,7 +69,8 @@ const actingRolesText = `WITH
       JOIN pg_roles r ON setting = 'role=' || r.rolname),
   named AS (SELECT unnest(polroles) AS oid FROM pg_policy
     UNION SELECT relowner FROM pg_class WHERE relrowsecurity)
-  SELECT string_agg(concat_ws(' ', r.oid, r.rolsuper, r.rolbypassrls,
+  SELECT concat_ws(' ', pg_is_in_recovery(), current_setting('transaction_read_only'),
+    string_agg(concat_ws(' ', r.oid, r.rolsuper, r.rolbypassrls,
     (SELECT string_agg(n.oid::text, ' ' ORDER BY n.oid) FROM named n
-     WHERE n.oid <> 0 AND pg_has_role(r.oid, n.oid, 'USAGE'))), ',' ORDER BY r.oid)
+     WHERE n.oid <> 0 AND pg_has_role(r.oid, n.oid, 'USAGE'))), ',' ORDER BY r.oid))
   FROM pg_roles r WHERE r.oid IN (SELECT oid FROM acting)`;

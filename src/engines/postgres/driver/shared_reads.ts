@@ -5,7 +5,12 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { DatabaseIdentity, QueryResult } from "../../../db/driver.ts";
 import { StatementDurations } from "../../../db/statement_durations.ts";
 import type { Pool } from "./connection_pool.ts";
-import type { PostgresConnection, PostgresSession, ScheduledRead } from "./postgres_connection.ts";
+import type {
+  KeepRow,
+  PostgresConnection,
+  PostgresSession,
+  ScheduledRead,
+} from "./postgres_connection.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
 import { identityStatement } from "./transactions/acting_connection.ts";
@@ -18,9 +23,6 @@ export interface SharedReadsDependencies {
   /** True if clients see the messages that RAISE sends. */
   readonly raisedMessages: boolean;
 }
-
-/** Returns false if the result must not contain the row and the rows before it. */
-export type KeepRow = (row: readonly (string | null)[]) => boolean;
 
 interface WaitingRead {
   readonly statement: Statement;

@@ -1,9 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
-import { openDatabase } from "../../mod.ts";
-import { createPacedSocketFactory } from "../../src/engines/postgres/driver/paced_socket.ts";
-import { testPostgres, testUnless } from "../support/skip.ts";
+import { openDatabase } from "../../../mod.ts";
+import {
+  connectionError,
+  openSocket,
+} from "../../../src/engines/postgres/connection/open_socket.ts";
+import { tlsOfParameters } from "../../../src/engines/postgres/connection/tls_rules.ts";
+import { testPostgres, testUnless } from "../../support/skip.ts";
+
+const { signal } = new AbortController();
+const noTls = tlsOfParameters(() => undefined, () => undefined, []);
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
@@ -20,12 +27,8 @@ Deno.test("a socket pauses after each burst of bytes, and loses none", async () 
     socket.end();
   });
   const port = await listening(server);
-  const socket = createPacedSocketFactory()({
-    host: ["127.0.0.1"],
-    port: [port],
-    path: false,
-    ssl: false,
-  });
+  const target = { host: "127.0.0.1", address: "127.0.0.1", port, path: null };
+  const socket = await openSocket(target, noTls, false, signal);
   let [pauses, at, isSame] = [0, 0, true];
   socket.on("pause", () => pauses++);
   socket.on("data", (bytes) => {
@@ -38,36 +41,17 @@ Deno.test("a socket pauses after each burst of bytes, and loses none", async () 
   assert(pauses >= 8, `${pauses} pauses`);
 });
 
-Deno.test("sockets go to one server after the other, or to a Unix socket", async () => {
-  const servers = [createServer(), createServer()];
-  const ports = await Promise.all(servers.map(listening));
-  const connect = createPacedSocketFactory();
-  const target = {
-    host: ["127.0.0.1", "localhost"],
-    port: ports,
-    path: false,
-    ssl: false,
-  } as const;
-  const reached: unknown[] = [];
-  for (let turn = 0; turn < 3; turn++) {
-    const socket = connect(target);
-    await once(socket, "connect");
-    reached.push(socket.remotePort, Reflect.get(socket, "host"));
-    socket.destroy();
-  }
-  const [first, second] = ports;
-  assertEquals(reached, [first, "127.0.0.1", second, "localhost", first, "127.0.0.1"]);
-  for (const server of servers) server.close();
-
-  const path = await Deno.makeTempFile({ prefix: "paced-", suffix: ".sock" });
-  await Deno.remove(path);
-  const local = createServer();
-  local.listen(path);
-  await once(local, "listening");
-  const socket = connect({ ...target, path });
-  await once(socket, "connect");
-  socket.destroy();
-  local.close();
+Deno.test("a socket that is given up while a server is silent ends", async () => {
+  const server = createServer();
+  const port = await listening(server);
+  const target = { host: "127.0.0.1", address: "127.0.0.1", port, path: null };
+  const given = new AbortController();
+  const reached = once(server, "connection");
+  const opening = openSocket(target, noTls, true, given.signal).catch((error) => error.code);
+  await reached;
+  given.abort(connectionError("CONNECTION_CLOSED", "was lost"));
+  assertEquals(await opening, "CONNECTION_CLOSED");
+  server.close();
 });
 
 const server = testPostgres();

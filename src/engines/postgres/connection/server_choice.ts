@@ -1,0 +1,95 @@
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
+import { toPostgresError } from "../driver/postgres_errors.ts";
+import type { ConnectionPlan } from "./connection_plan.ts";
+import type { PostgresServer, ServerState } from "./keywords.ts";
+import { TlsFailure } from "./tls_rules.ts";
+
+/** One attempt to open a connection. */
+export interface Attempt {
+  readonly server: PostgresServer;
+  readonly isEncrypted: boolean;
+  readonly state: ServerState;
+}
+
+/**
+ * The servers of a plan. A new connection tries the servers in their order, but first the server of
+ * the last connection, so that the connections of a process use one server.
+ */
+export class ServerChoice {
+  readonly #plan: ConnectionPlan;
+  readonly #states: readonly ServerState[];
+  #preferred: PostgresServer | null = null;
+  /** The functions to call when new connections may use another server than open ones. */
+  readonly onMove = new Set<() => void>();
+
+  constructor(plan: ConnectionPlan, readOnly: boolean) {
+    this.#plan = plan;
+    // Several servers that the service writes to mean the primary, unless the plan says otherwise.
+    const state = plan.state ?? (plan.servers.length > 1 && !readOnly ? "read-write" : "any");
+    this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
+  }
+
+  /**
+   * Calls `connect` for one attempt after the other, until an attempt succeeds. A server that
+   * rejects the user ends the attempts, as in libpq.
+   */
+  async open(connect: (attempt: Attempt) => Promise<void>): Promise<void> {
+    const failures: (readonly [Attempt, unknown])[] = [];
+    for (const attempt of this.#attempts()) {
+      const [last, reason] = failures.at(-1) ?? [];
+      const isSame = last?.server === attempt.server && last.state === attempt.state;
+      if (isSame && !rejectsEncryption(reason)) continue;
+      try {
+        await connect(attempt);
+        const hasMoved = ![null, attempt.server].includes(this.#preferred);
+        this.#preferred = attempt.server;
+        if (hasMoved) this.move();
+        return;
+      } catch (error) {
+        if (!rejectsEncryption(error) && !isUnavailable(error)) throw error;
+        failures.push([attempt, error]);
+      }
+    }
+    const [[, only] = [], ...more] = failures;
+    if (more.length === 0) throw only;
+    const reasons = failures.map(([{ server: { host, port } }, error]) =>
+      `${host}:${port}: ${error instanceof DatabaseError ? reasonOf(error) : error}`
+    );
+    const all = new Error(reasons.join("; "), { cause: only });
+    const areUnavailable = failures.every(([, error]) => isUnavailable(error));
+    throw areUnavailable ? new DatabaseError("unavailable", all) : all;
+  }
+
+  /** Replaces all connections, because their server has another role or is another one. */
+  move(): void {
+    for (const moved of this.onMove) moved();
+  }
+
+  #attempts(): readonly Attempt[] {
+    const { servers, tls } = this.#plan;
+    const first = servers.filter((server) => server === this.#preferred);
+    const order = new Set([...first, ...servers]);
+    return this.#states.flatMap((state) =>
+      [...order].flatMap((server) =>
+        encryptions(server, tls.mode).map((isEncrypted) => ({ server, isEncrypted, state }))
+      )
+    );
+  }
+}
+
+/** `allow` tries without TLS first, and `prefer` with TLS. A Unix socket needs no TLS. */
+function encryptions({ path }: PostgresServer, mode: string): readonly boolean[] {
+  if (path !== null || mode === "disable") return [false];
+  return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
+}
+
+/** Returns true if the server may accept the connection with TLS instead of without, or reverse. */
+function rejectsEncryption(error: unknown): boolean {
+  return error instanceof TlsFailure ||
+    error instanceof Error && "code" in error && error.code === "28000";
+}
+
+function isUnavailable(error: unknown): boolean {
+  const known = toPostgresError(error, "read");
+  return known instanceof DatabaseError && known.kind === "unavailable";
+}

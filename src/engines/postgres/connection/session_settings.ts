@@ -1,0 +1,51 @@
+import { signalsAfterCommitSetting } from "../sql/change_log_schema.ts";
+import type { postgresOptionRules } from "../driver/postgres_options.ts";
+import type { ConnectionPlan } from "./connection_plan.ts";
+
+/** The parts of the options of a driver that determine the settings of its sessions. */
+export interface SessionParts {
+  readonly plan: ConnectionPlan;
+  readonly options: ReturnType<typeof postgresOptionRules.read>;
+}
+
+/**
+ * Returns the settings of a new session, with which every server returns values in the same form.
+ * A pooler gets none that it would reject.
+ */
+export function sessionSettings(
+  { plan, options: { readOnly, statementTimeoutMs, maxParallelWorkers, waitLimitMs } }:
+    SessionParts,
+  announces: boolean,
+): Readonly<Record<string, string | number>> {
+  return {
+    ...{ TimeZone: "UTC", DateStyle: "ISO, MDY" },
+    ...(plan.isPooled ? {} : {
+      ...(readOnly ? { default_transaction_read_only: "on" } : {}),
+      ...{ IntervalStyle: "postgres", bytea_output: "hex", extra_float_digits: 1 },
+      standard_conforming_strings: "on",
+      statement_timeout: statementTimeoutMs,
+      // A string, because the library omits falsy settings such as the number 0.
+      max_parallel_workers_per_gather: String(maxParallelWorkers),
+      jit: "off", // The compiler takes up to seconds for a nested filter.
+      lock_timeout: lockTimeout(waitLimitMs),
+      ...(announces ? { [signalsAfterCommitSetting]: "on" } : {}),
+    }),
+    ...plan.settings,
+  };
+}
+
+/** Returns the message that begins a transaction with the settings that a pooler does not keep. */
+export function pooledBegin(
+  { options: { readOnly, statementTimeoutMs, waitLimitMs } }: SessionParts,
+  announces: boolean,
+): string {
+  return `BEGIN${readOnly ? " READ ONLY" : ""};
+    SET LOCAL lock_timeout = ${lockTimeout(waitLimitMs)};
+    SET LOCAL statement_timeout = ${statementTimeoutMs}
+    ${announces ? `; SET LOCAL ${signalsAfterCommitSetting} = on` : ""}`;
+}
+
+/** The time limit of a lock, in milliseconds. 0 would mean no limit. */
+function lockTimeout(waitLimitMs: number): number {
+  return Math.max(1, Math.ceil(waitLimitMs));
+}

@@ -1,0 +1,40 @@
+import {
+  isKeywordString,
+  parseConnectionString,
+  toConnectionUrl,
+} from "./postgres/connection/parse_connection_string.ts";
+
+/** Returns true if a string names a database on a server. */
+export function isServerUrl(place: string): boolean {
+  return /^postgres(?:ql)?:/i.test(place) || isKeywordString(place);
+}
+
+/** Returns a string that names a server for messages: without a login and without parameters. */
+export function withoutSecrets(place: string): string {
+  if (isKeywordString(place)) return "…";
+  if (!isServerUrl(place)) return place;
+  return place.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/s, "?…");
+}
+
+/** Returns the URL of a server with another parameter, which replaces an earlier one. */
+export function withParameter(place: string, name: string, value: string): string {
+  const url = isKeywordString(place) ? toConnectionUrl(parseConnectionString(place)) : place;
+  return `${url}${url.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
+}
+
+/** A Postgres server, and a pooler in front of the server that assigns connections per transaction. */
+export interface PostgresServers {
+  /** The URL of a direct connection, which hears the changes of other processes. */
+  readonly primary: string;
+  /** The URL of the pooler, through which requests run. Default: requests run on direct connections. */
+  readonly pooler?: string | undefined;
+}
+
+/** Returns the URL of servers. Throws an Error for an unknown name. */
+export function urlOfServers({ primary, pooler, ...unknown }: PostgresServers): string {
+  const areStrings = typeof primary === "string" && typeof (pooler ?? "") === "string";
+  if (!areStrings || Object.keys(unknown).length > 0) {
+    throw new Error("Cannot open the database: several servers are { primary: URL, pooler: URL }");
+  }
+  return pooler === undefined ? primary : withParameter(primary, "pooler", pooler);
+}
