@@ -25,7 +25,7 @@ export interface CheckoutCodesOptions {
 
 /**
  * Creates and verifies the codes of this service's checkouts. With some providers, a buyer can
- * change the metadata of a checkout, but not compute the code that belongs to the new metadata.
+ * change the metadata of a checkout, but cannot compute the code that belongs to the new metadata.
  */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;

@@ -238,7 +238,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // In a string column of SQLite, `TRUE` is 1 and `9.50` is 9.5. Only the database knows this.
+  // As defaults of a string column, SQLite stores `TRUE` as 1 and `9.50` as 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   // The number is a timestamp in the format that the rows of the column use, still unknown here.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;

@@ -137,7 +137,7 @@ export class LiveHub {
     return countOpening(this.counts.rows, opening);
   }
 
-  /** Opens a stream of an aggregate. Has the results and errors of {@link subscribe}. */
+  /** Opens a stream of an aggregate. Returns and throws like {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);

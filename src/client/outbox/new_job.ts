@@ -37,7 +37,7 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // The user saw the effect of the previous job, but not yet later changes by other users.
+  // Without a given base, the user has changed the row that the previous job leaves.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }

@@ -52,7 +52,7 @@ function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): b
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the class of columns by which a comparison is looked up among certified operators. */
+/** Returns the key of a comparison in the table of operators with equal results in memory. */
 export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));

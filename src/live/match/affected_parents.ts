@@ -124,7 +124,7 @@ export class AffectedParents<G extends AffectedGroup> {
       if (rows === null) addAll(overflowing, groupsOf(search));
       for (const [row, groups] of rows ?? []) {
         if (changed.has(row, table)) continue;
-        // One row can be the parent by several paths.
+        // A row can be a parent of the changed rows by several include paths.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
         const known = affected.get(id) ?? { row, groups: new Set() };
         addAll(known.groups, [groups]);

@@ -56,7 +56,7 @@ export function linkKeysOf(
   });
 }
 
-/** Returns the opposite of a relation: from its target, by its join table, to its owner. */
+/** Returns the opposite of a relation: from its target, through its join table, to its owner. */
 export function reverseRelation(
   relation: Relation,
 ): { readonly fromTarget: Relation; readonly fromLinks: Relation | null } {

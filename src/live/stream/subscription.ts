@@ -33,9 +33,9 @@ import {
 
 /**
  * A stream of rows to one client. It sends a snapshot, missed changes and then live events. Until
- * the subscription is live, it works only when its client takes bytes. Therefore a slow client
- * costs only a position and the rest of one chunk. After each `await`, the code checks that the
- * state of the subscription is still the one for which it works, and ends otherwise.
+ * the subscription is live, it reads rows only when its client reads bytes. Therefore a slow client
+ * needs memory only for a position and the rest of one chunk. After each `await`, a step returns if
+ * the subscription is no longer in the state in which the step began.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;

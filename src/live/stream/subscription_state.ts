@@ -70,7 +70,7 @@ export interface SubscriptionOptions {
   readonly identity: string;
 }
 
-/** Starts with all rows after an event that makes the client discard its own rows. */
+/** A new beginning: an event makes the client discard its rows, and then all rows follow. */
 export interface FreshStart {
   /** Distinguishes a fresh start from a {@link Position}. */
   readonly kind: "fresh";

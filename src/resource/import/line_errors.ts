@@ -53,7 +53,7 @@ export class LineErrors {
     else if (this.#unwritten.length < maxLineErrors) this.#unwritten.push({ from, to });
   }
 
-  /** Returns the 422 of an import. `counts` are the rows that it has read and written. */
+  /** Returns the 422 of an import. `counts` are the numbers of rows read and written. */
   problem(counts: ImportOutcome): Problem {
     const [first] = this.#errors;
     const fault = first === undefined

@@ -226,7 +226,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404 || readIndexUuid(member(body, name)) !== uuid) throw this.#lost();
   }
 
-  /** Removes earlier indexes of this service without an alias, if OpenSearch permits it. */
+  /** Removes the earlier indexes of this service that have no alias, if OpenSearch permits it. */
   async #removeOld(): Promise<void> {
     try {
       const { body } = await this.#ask(`${this.#name}~*`, {

@@ -105,8 +105,8 @@ export class OutboxStore {
   }
 
   /**
-   * Returns true if a sweep is due, and then records that it starts now. The first call only
-   * records a start, because a new index is filled without a sweep.
+   * Returns true if it is time to compare the whole index with the table (a sweep), and records
+   * that the sweep starts now. The first call returns false, because a new index is complete.
    */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
