@@ -62,7 +62,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
 
   async function take({ id, claimUntilMs }: PowSolution): Promise<UsedSolution | "replayed"> {
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads the number of returned solutions only here, because another request can have increased it.
+    // The number of returned solutions is read only here: another request can have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution stays unused, and the client can send it again.

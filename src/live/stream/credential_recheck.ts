@@ -22,9 +22,10 @@ export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clo
 }
 
 /**
- * Checks credentials regularly while streams are open. A check reads a credential once, however many
- * streams use the credential. When a credential expires or is revoked, its streams end. If a credential cannot be read, it is trusted
- * for a minute, because a short failure of the store must not end every stream.
+ * Checks credentials regularly while streams are open. A check reads a credential once, however
+ * many streams use the credential. When a credential expires or is revoked, its streams end. If a
+ * credential cannot be read, it is trusted for a minute, because a short failure of the store must
+ * not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
