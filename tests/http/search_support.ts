@@ -93,13 +93,19 @@ export async function createNotes(service: Service, rows: readonly Note[]): Prom
   }
 }
 
-/** The ids that a search finds, and its total. */
+/** The ids that a search finds, and its total. On a busy machine, an index is filled for a while. */
 export async function find(
   service: Service,
   query: string,
   user = "ada",
 ): Promise<{ readonly ids: readonly number[]; readonly total: number }> {
-  const { status, body } = await service.get(`/api/notes/search?${query}`, as(user));
+  const search = () => service.get(`/api/notes/search?${query}`, as(user));
+  let { status, body } = await search();
+  for (let tries = 0; status === 503 && tries < 100; tries++) {
+    if (!/still being indexed/.test(body.detail)) break;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    ({ status, body } = await search());
+  }
   assertEquals(status, 200, JSON.stringify(body));
   return { ids: body.items.map(({ id }: Note) => id), total: body.total };
 }
