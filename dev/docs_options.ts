@@ -5,11 +5,11 @@
  *
  * `deno task docs:options` writes the documents, `--check` only compares.
  */
-import { serviceOptionDescriptions } from "../src/app/config_options.ts";
+import { serviceOptionRules } from "../src/app/config_options.ts";
 import { openDatabaseOptionRules } from "../src/engines/open_driver.ts";
 import { postgresOptionRules } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";
-import { resourceOptionDescriptions } from "../src/resource/define/read_definition.ts";
+import { resourceOptionRules } from "../src/resource/define/check_resource_definition.ts";
 
 type Members = Readonly<Record<string, Option<unknown>>>;
 
@@ -23,8 +23,8 @@ export const optionPages = {
 type Subject = keyof typeof optionPages;
 
 const described: Readonly<Record<Subject, Members>> = {
-  service: membersOf(serviceOptionDescriptions),
-  resource: membersOf(resourceOptionDescriptions),
+  service: membersOf(serviceOptionRules),
+  resource: membersOf(resourceOptionRules),
   database: { ...membersOf(openDatabaseOptionRules), ...membersOf(postgresOptionRules) },
 };
 

@@ -1,4 +1,4 @@
-import { firstVaryingWord } from "../../src/client/pow/nonce_range.ts";
+import { initialVaryingWord } from "../../src/client/pow/nonce_range.ts";
 import { simdMemoryOffsets } from "../../src/client/pow/simd_scan.ts";
 import { roundConstants } from "../../src/protocol/sha256.ts";
 import {
@@ -136,7 +136,7 @@ function fourWords(): WasmCode {
     .reduce(i32.or);
   const neighbours = [0, 1, 2, 3].flatMap((last) => [last, 0, 0, 0]);
   return v128.add(
-    v128.splat(i32.add(word, i32.constant(firstVaryingWord))),
+    v128.splat(i32.add(word, i32.constant(initialVaryingWord))),
     v128.constant(neighbours),
   );
 }

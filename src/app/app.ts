@@ -12,9 +12,9 @@ import type { Driver } from "../db/driver.ts";
 import { RoleRights } from "../db/tables/role_rights.ts";
 import { createGuard, type Guard } from "../guard/guard.ts";
 import {
-  createIdempotentAnswers,
+  createIdempotentHandlers,
   type IdempotentAnswers,
-} from "../resource/routes/idempotent_answers.ts";
+} from "../resource/routes/idempotent_request_handlers.ts";
 import { createRouteTable } from "../resource/routes/route_table.ts";
 import { openapiSource, schemaMethods } from "./openapi_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -31,11 +31,11 @@ import {
 } from "../resource/define/resource_definition.ts";
 import { LiveHubs } from "../resource/live/live_hubs.ts";
 import { resolveChangeRecordings } from "../resource/define/resolve_change_recordings.ts";
-import { readDefinition } from "../resource/define/read_definition.ts";
+import { readDefinition } from "../resource/define/check_resource_definition.ts";
 import { widenReferences } from "../resource/define/widen_references.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { claimWorker, type WorkerClaim } from "../runtime/worker_claim.ts";
+import { claimWorker, type WorkerLock } from "../runtime/worker_lock.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { openAppOutbox } from "../search/outbox/app_outbox.ts";
@@ -46,8 +46,8 @@ import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { createAppPages } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
-import { serveMcp } from "./serve_mcp.ts";
-import { type ActingRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
+import { addMcpRoute } from "./add_mcp_route.ts";
+import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { emptyTableFacts, readTables } from "./read_tables.ts";
 import { tryScopes } from "./try_scopes.ts";
 
@@ -172,7 +172,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
-): Promise<WorkerClaim | null> {
+): Promise<WorkerLock | null> {
   if (missingSecrets.length === 0) return null;
   const worker = await claimWorker(clock);
   if (worker.isAlone) return worker;
@@ -240,7 +240,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     const shown = { resources, outbox, credentials, hono: routes.hono };
     serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }
-  await serveMcp({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
+  await addMcpRoute({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
   return {
     ...routes,
     fetch: observability.observed(routes, table),
@@ -272,7 +272,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
 async function readConfig(
   given: OpenConfig,
   { resolved: { actAs }, runtime, observability }: AppContext,
-): Promise<{ readonly config: ParsedConfig; readonly acting: ActingRights | null }> {
+): Promise<{ readonly config: ParsedConfig; readonly acting: ActAsRoleRights | null }> {
   const resources = widenReferences(given.resources.map(readDefinition), given.db.driver);
   const config = await observability.watching({ ...given, resources });
   if (actAs === null) {
@@ -310,5 +310,5 @@ function idempotentAnswers(
   const { idempotency: options } = resolved;
   if (options === null) return null;
   const shares = guard.answerShares(options.ttlMs);
-  return createIdempotentAnswers({ options, store, shares, runtime });
+  return createIdempotentHandlers({ options, store, shares, runtime });
 }

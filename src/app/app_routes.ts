@@ -5,11 +5,11 @@ import type { Guard } from "../guard/guard.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import {
   countRejectedRequest,
-  createAnswerRequest,
+  createRequestHandler,
   haveRateLimit,
-} from "../resource/routes/answer_request.ts";
+} from "../resource/routes/request_handler.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
-import type { IdempotentAnswers } from "../resource/routes/idempotent_answers.ts";
+import type { IdempotentAnswers } from "../resource/routes/idempotent_request_handlers.ts";
 import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
 import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
@@ -18,7 +18,7 @@ import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
-import { createAuthentication, identifyingMiddleware } from "../service/authentication.ts";
+import { createAuthentication, createIdentifyMiddleware } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createErrorResponder } from "../service/failures.ts";
@@ -56,7 +56,7 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
   const { observe, clock } = runtime;
-  const authenticate = identifyingMiddleware(identify, parts.middleware);
+  const authenticate = createIdentifyMiddleware(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new RequestScheduler(clock);
   const limits = { ...resolved, receiving: new ReceivingBodyLimiter(clock) };
@@ -69,7 +69,7 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
   const app = createHonoApp({
     table,
     pages,
-    answer: createAnswerRequest(answering),
+    answer: createRequestHandler(answering),
     cors: resolved.cors,
     authenticate: authenticate === null
       ? null

@@ -2,14 +2,14 @@ import type { ActAsOptions } from "../auth/act_as.ts";
 import type { Authenticator, Router } from "../auth/authenticator.ts";
 import { isStorable, parseUser, type User } from "../auth/user.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
-import { changesOptionDescriptions } from "../db/changes/changes_options.ts";
+import { changesOptionRules } from "../db/changes/changes_options.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
-import { abuseProtectionOptionDescriptions } from "../guard/abuse_protection_options.ts";
+import { abuseProtectionOptionRules } from "../guard/abuse_protection_options.ts";
 import { idempotencyOptionRules } from "../idempotency/idempotency_options.ts";
 import { keyValueOptionRule } from "../kv/open_key_value_store.ts";
-import { listenOptionDescriptions, type ListenOptions } from "../listen/listener.ts";
-import { mcpOptionDescription } from "../mcp/mcp_options.ts";
-import { openapiOptionDescription } from "../openapi/openapi_options.ts";
+import { listenOptionRules, type ListenOptions } from "../listen/listener.ts";
+import { mcpOptionRule } from "../mcp/mcp_options.ts";
+import { openapiOptionRule } from "../openapi/openapi_options.ts";
 import { type Described, group, listOf } from "../options/option.ts";
 import {
   callback,
@@ -22,17 +22,17 @@ import {
   whole,
 } from "../options/option_kinds.ts";
 import type { ResourceDefinition } from "../resource/define/resource_definition.ts";
-import { envOptionDescription } from "../runtime/production.ts";
-import { describeSecretOption } from "../runtime/resolve_secrets.ts";
+import { envOptionRule } from "../runtime/production.ts";
+import { secretOptionRule } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isTableLike } from "../schema/table_like.ts";
-import { searchOutboxOptionDescriptions } from "../search/outbox/search_outbox_options.ts";
+import { searchOutboxOptionRules } from "../search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "../search/search_adapter.ts";
-import { corsOptionDescription } from "../service/cors.ts";
+import { corsOptionRule } from "../service/cors.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { dashboardOptionDescription } from "../service/dashboard/dashboard_options.ts";
-import { observabilityOptionDescription } from "../service/observability/observability_options.ts";
-import { securityHeadersOptionDescription } from "../service/responder.ts";
+import { dashboardOptionRule } from "../service/dashboard/dashboard_options.ts";
+import { observabilityOptionRule } from "../service/observability/observability_options.ts";
+import { securityHeadersOptionRule } from "../service/responder.ts";
 
 const path = textLike(
   '"" or a path like "/api", with no slash at the end',
@@ -42,15 +42,15 @@ const path = textLike(
 const roleName = textLike("", /./).fitting("the name of a role of the database", isStorable);
 
 /** Descriptions of all options of a service: of its app and of its listener. */
-export const serviceOptionDescriptions = group(
+export const serviceOptionRules = group(
   {
     db: appDatabaseOption().required(),
     resources: listOf("what resource(table, options) gives", definitionOption()).required(),
     basePath: path.default("/api"),
     mountedAt: path.default(""),
-    secret: describeSecretOption(),
+    secret: secretOptionRule(),
     kv: keyValueOptionRule(),
-    abuseProtection: abuseProtectionOptionDescriptions,
+    abuseProtection: abuseProtectionOptionRules,
     idempotency: idempotencyOptionRules,
     auth: group(
       {
@@ -77,33 +77,33 @@ export const serviceOptionDescriptions = group(
       } satisfies Described<ActAsOptions>,
     ),
     middleware: listOf("functions", callback<Middleware>()).default([]),
-    cors: corsOptionDescription,
+    cors: corsOptionRule,
     health: flag().default(true),
-    openapi: openapiOptionDescription,
-    mcp: mcpOptionDescription,
-    observability: observabilityOptionDescription,
-    adminUI: dashboardOptionDescription,
-    securityHeaders: securityHeadersOptionDescription,
+    openapi: openapiOptionRule,
+    mcp: mcpOptionRule,
+    observability: observabilityOptionRule,
+    adminUI: dashboardOptionRule,
+    securityHeaders: securityHeadersOptionRule,
     bodyLimit: whole({ from: 1 }).default(1024 * 1024),
     bodyTimeoutMs: timerMs().default(10_000),
     maxFields: whole({ from: 1 }),
     maxAnswerBytes: whole({ from: 1 }).default(16 * 1024 * 1024),
     queryTimeoutMs: timerMs().default(5_000),
-    changes: changesOptionDescriptions,
+    changes: changesOptionRules,
     search: searchOption(),
-    searchOutbox: searchOutboxOptionDescriptions,
+    searchOutbox: searchOutboxOptionRules,
     subscribe: group(
       {
         maxPerUser: whole({ from: 1 }).default(10),
         maxPerAddress: whole({ from: 1 }).default(50),
       } satisfies Described<SubscribeOptions>,
     ).default({}),
-    env: envOptionDescription,
+    env: envOptionRule,
     runtime: objectWith<Runtime>(
       "an object with clock, random, observe and environment",
       ...["clock", "random", "observe", "environment"],
     ),
-    ...listenOptionDescriptions,
+    ...listenOptionRules,
   } satisfies Described<ServiceConfig & ListenOptions>,
 ).required();
 

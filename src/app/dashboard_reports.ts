@@ -7,7 +7,7 @@ import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { Report } from "../service/dashboard/report.ts";
 import { createBudgetsReport } from "../service/dashboard/reports/budgets_report.ts";
-import { createChangesReport } from "../service/dashboard/reports/changes_report.ts";
+import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
 import {
   createOutboxReplayAction,
   createOutboxReport,
@@ -40,7 +40,7 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
     ...(credits === null ? [] : [createCreditsReport(credits)]),
     ...(billing === null ? [] : [createWebhooksReport(billing)]),
     ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
-    createChangesReport({
+    createRowHistoryReport({
       ...{ resources, basePath },
       recordingOf: (table) => hubs.recordingOf(table),
     }),

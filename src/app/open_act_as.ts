@@ -2,15 +2,15 @@ import type { ActAsOptions } from "../auth/act_as.ts";
 import { identityFunction } from "../auth/act_as.ts";
 import { DatabaseError, reasonOf } from "../db/database_error.ts";
 import type { Driver } from "../db/driver.ts";
-import { actingDriver } from "../db/transact.ts";
+import { driverActingAs } from "../db/transact.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../db/engine/acting_roles.ts";
 import { openDatabase } from "../engines/open_database.ts";
-import type { CheckedDefinition } from "../resource/define/read_definition.ts";
+import type { CheckedDefinition } from "../resource/define/check_resource_definition.ts";
 import { requireTableInfo } from "../resource/define/resource_definition.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import type { ActingRights, ParsedConfig } from "./resolve_resources.ts";
+import type { ActAsRoleRights, ParsedConfig } from "./resolve_resources.ts";
 
 /**
  * Checks the roles of `actAs`, and limits the resources to the rights of these roles. Throws a
@@ -20,7 +20,7 @@ export async function openActAs<Config extends ParsedConfig>(
   given: Config,
   options: ActAsOptions,
   observe: Observer,
-): Promise<{ readonly config: Config; readonly acting: ActingRights }> {
+): Promise<{ readonly config: Config; readonly acting: ActAsRoleRights }> {
   requirePossible(given);
   const { driver: login } = given.db;
   const tables = [...new Set(given.resources.flatMap(tablesOf))];
@@ -35,13 +35,13 @@ export async function openActAs<Config extends ParsedConfig>(
   const identityOf = identityFunction(options);
   const { system } = options;
   const db = system === undefined ? given.db : await openDatabase(
-    actingDriver(login, { role: system, settings: {}, isSystem: true }),
+    driverActingAs(login, { role: system, settings: {}, isSystem: true }),
   );
   const rightsOf = (table: TableInfo) =>
     facts.rights.filter((one) => one.table === table && options.roles.includes(one.role));
   const byRole = new Map(options.roles.map((role) => [
     role,
-    actingDriver(db.driver, { role, settings: {} }),
+    driverActingAs(db.driver, { role, settings: {} }),
   ]));
   return {
     config: {
@@ -126,7 +126,7 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
 /** Switches to a role to test it: a member of the role can lack its option SET (Postgres 16). */
 async function requireTaking(role: string, login: Driver): Promise<void> {
   try {
-    await actingDriver(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });
+    await driverActingAs(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });
   } catch (error) {
     const reason = error instanceof DatabaseError ? reasonOf(error) : String(error);
     throw new Error(`Cannot act as "${role}": ${reason}`, { cause: error });

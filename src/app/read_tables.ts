@@ -1,10 +1,13 @@
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
 import { conflictTables } from "../db/tables/conflict_tables.ts";
-import { tablesWithFinalRows, tablesWithoutEffectsAlone } from "../db/tables/final_rows.ts";
+import {
+  tablesUnchangedByEmptyWrite,
+  tablesWithFinalRows,
+} from "../db/tables/tables_without_effects.ts";
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import type { RoleRights } from "../db/tables/role_rights.ts";
 import { checkRoleRights, reportPolicyBypasses } from "../resource/live/shown_to_role.ts";
-import type { ActingRights } from "./resolve_resources.ts";
+import type { ActAsRoleRights } from "./resolve_resources.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { RelationStep } from "../schema/relation.ts";
@@ -36,7 +39,7 @@ export async function readTables(
   resources: readonly Resource[],
   { indexed, conflicting, final, withoutEffects, roleRights, acting }: TableFacts & {
     readonly roleRights: RoleRights;
-    readonly acting: ActingRights | null;
+    readonly acting: ActAsRoleRights | null;
   },
   observe: Observer,
 ): Promise<void> {
@@ -51,7 +54,7 @@ export async function readTables(
   for (const column of await leadingColumns(tables)) indexed.add(column);
   for (const table of await conflictTables(tables)) conflicting.add(table);
   for (const table of await tablesWithFinalRows(tables)) final.add(table);
-  for (const table of await tablesWithoutEffectsAlone(tables)) withoutEffects.add(table);
+  for (const table of await tablesUnchangedByEmptyWrite(tables)) withoutEffects.add(table);
 }
 
 /** Returns the served table and the tables of its relations, including link tables. */

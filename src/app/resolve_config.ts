@@ -1,7 +1,7 @@
 import type { ActAsOptions } from "../auth/act_as.ts";
 import type { User } from "../auth/user.ts";
 import type { AppConfig } from "./config.ts";
-import { serviceOptionDescriptions } from "./config_options.ts";
+import { serviceOptionRules } from "./config_options.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
 import {
   resolveAbuseProtection,
@@ -71,7 +71,7 @@ export interface ResolvedConfig {
 
 /** Validates the configuration and sets defaults. Throws a plain Error for an invalid option. */
 export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConfig {
-  const read = serviceOptionDescriptions.read(config, { subject: "Cannot start", path: "" });
+  const read = serviceOptionRules.read(config, { subject: "Cannot start", path: "" });
   const { maxAnswerBytes, queryTimeoutMs, idempotency, cors } = read;
   const isProduction = isInProduction(read.env, runtime);
   return {

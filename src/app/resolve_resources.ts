@@ -5,7 +5,7 @@ import type { RoleRights } from "../db/tables/role_rights.ts";
 import { createCachingFilterParser } from "../filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { AnyApi, CodeApi } from "../resource/model/code_api.ts";
-import { resourcesForSystem } from "../resource/code/changed_resources.ts";
+import { createSystemTransform } from "../resource/code/changed_resources.ts";
 import { createImportsFromCode, type ImportsFromCode } from "../resource/code/import_as_system.ts";
 import { CodeApis } from "../resource/code/code_apis.ts";
 import type { CodeCaller } from "../resource/model/code_caller.ts";
@@ -16,7 +16,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { createEtagKeys } from "../resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "../resource/define/resolve_nested_writes.ts";
 import type { ColumnRightsOf } from "../resource/define/caller_fields.ts";
-import type { CheckedDefinition } from "../resource/define/read_definition.ts";
+import type { CheckedDefinition } from "../resource/define/check_resource_definition.ts";
 import { varyingDefinitions } from "../resource/define/varying_definitions.ts";
 import { resolveRelations } from "../resource/define/resolve_relations.ts";
 import { resolveResource } from "../resource/define/resolve_resource.ts";
@@ -41,12 +41,12 @@ export interface ResolveResourcesDependencies {
   readonly withoutEffects: ReadonlySet<TableInfo>;
   readonly roleRights: RoleRights;
   /** The rights of the roles of `actAs`, or null without this option. */
-  readonly acting: ActingRights | null;
+  readonly acting: ActAsRoleRights | null;
   readonly runtime: Runtime;
 }
 
 /** The rights of the database roles that `actAs` uses. */
-export interface ActingRights {
+export interface ActAsRoleRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
   /** Returns the lookup of the columns that a caller's role can use. Null if it can use all. */
@@ -125,7 +125,7 @@ export function resolveResources(
     apiOf: (caller) => apis.of(caller, driver),
     imports: createImportsFromCode({
       resources: byPath,
-      ofSystem: resourcesForSystem(),
+      ofSystem: createSystemTransform(),
       bodyLimit,
     }),
   };

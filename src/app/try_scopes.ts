@@ -3,7 +3,7 @@ import type { ScopeResult } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
-import { directTerms, type Filter } from "../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../filter/filter.ts";
 import type { Operator } from "../filter/operators/operator.ts";
 import {
   equalOperator,
@@ -95,7 +95,7 @@ function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Tria
 /** Throws for a comparison of an enum column with a value that it never has (a misspelt role). */
 function requireEnumValues(filter: Filter): void {
   if (filter.kind === "related") return requireEnumValues(filter.filter);
-  if (filter.kind !== "compare") return directTerms(filter).forEach(requireEnumValues);
+  if (filter.kind !== "compare") return termsOnSameRow(filter).forEach(requireEnumValues);
   const { column: { name, enumValues }, operator, values } = filter;
   const known: readonly unknown[] | null = enumOperators.has(operator) ? enumValues : null;
   const wrong = known === null ? -1 : values.findIndex((value) => !known.includes(value));

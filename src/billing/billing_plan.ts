@@ -28,7 +28,7 @@ function shortText() {
   );
 }
 
-export const plansOptionDescription = listOf(
+export const plansOptionRule = listOf(
   "plans, { key, priceId, … }",
   group(
     {

@@ -3,7 +3,7 @@ import { BucketStore } from "../guard/budget/bucket_store.ts";
 import { RateLimiter } from "../guard/budget/rate_limiter.ts";
 import { fixedWindowPolicy } from "../guard/budget/token_bucket.ts";
 import {
-  protectionOptionDescriptions,
+  protectionOptionRules,
   type RateLimitOptions,
 } from "../guard/resource_protection_options.ts";
 import {
@@ -14,11 +14,11 @@ import {
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, objectWith, off, testedValue } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
-import { envOptionDescription, isInProduction } from "../runtime/production.ts";
+import { envOptionRule, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { describeSecretOption, findSecrets } from "../runtime/resolve_secrets.ts";
+import { findSecrets, secretOptionRule } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { type BillingPlan, BillingPlans, plansOptionDescription } from "./billing_plan.ts";
+import { type BillingPlan, BillingPlans, plansOptionRule } from "./billing_plan.ts";
 import { CheckoutCodes } from "./checkout_codes.ts";
 import { type BillingOperations, createBillingOperations } from "./billing_operations.ts";
 import type { CreditsLedger } from "./ledger/credits_ledger.ts";
@@ -69,11 +69,11 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly runtime?: Runtime | undefined;
 }
 
-export const billingOptionDescriptions = group(
+export const billingOptionRules = group(
   {
     provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
     kv: keyValueOptionRule().required(),
-    plans: plansOptionDescription,
+    plans: plansOptionRule,
     autoGrantCredits: flag().default(true),
     grantOnZeroAmount: flag().default(false),
     resolvers: group(
@@ -93,15 +93,15 @@ export const billingOptionDescriptions = group(
       }),
     ),
     anyPrice: flag().default(false),
-    secret: describeSecretOption(),
+    secret: secretOptionRule(),
     allowUnsigned: flag().default(false),
     rateLimit: either(
       off(),
-      protectionOptionDescriptions.rateLimit,
+      protectionOptionRules.rateLimit,
     ).default({ windowMs: 60_000, maxRequests: 30 }),
     onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
     resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
-    env: envOptionDescription,
+    env: envOptionRule,
     runtime: runtimeOption(),
   } satisfies Described<BillingOptions>,
 ).required();
@@ -139,7 +139,7 @@ export interface Billing extends BillingOperations {
  * ```
  */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
-  const read = billingOptionDescriptions.read(options, {
+  const read = billingOptionRules.read(options, {
     subject: "Cannot open billing",
     path: "",
   });

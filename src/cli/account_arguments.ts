@@ -3,7 +3,7 @@ import {
   Misuse,
   readStoreArguments,
   readVerbWords,
-  separatedByCommas,
+  splitCommaList,
   type StoreArguments,
   storeOptions,
 } from "./command_options.ts";
@@ -88,7 +88,7 @@ function keysAction(
         verb,
         name,
         userId: text("user"),
-        scopes: separatedByCommas(text("scopes")),
+        scopes: splitCommaList(text("scopes")),
         expireInMs,
       };
     }
@@ -114,16 +114,16 @@ function usersAction(
   if (email === undefined) throw new Misuse(`users ${verb} needs the e-mail address of an account`);
   if (verb === "role") {
     // An empty string, e.g. of an unset shell variable, would remove all roles by mistake.
-    if (more.some((one) => separatedByCommas(one).length === 0)) {
+    if (more.some((one) => splitCommaList(one).length === 0)) {
       throw new Misuse("users role takes the names of roles; without any it takes all away");
     }
-    return { verb, email, roles: more.flatMap(separatedByCommas) };
+    return { verb, email, roles: more.flatMap(splitCommaList) };
   }
   if (more.length > 0) {
     throw new Misuse(`users ${verb} takes one account: "${more[0]}" is one too many`);
   }
   if (verb !== "add") return { verb, email };
-  const roles = separatedByCommas(text("roles"));
+  const roles = splitCommaList(text("roles"));
   return { verb, email, name: text("name"), roles, readsPassword: flag("password-stdin") };
 }
 

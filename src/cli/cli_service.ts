@@ -11,7 +11,7 @@ import type { ServeConfig } from "../app/serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
-import type { DescribedTables } from "./reopen/described_tables.ts";
+import type { TableStates } from "./reopen/table_states.ts";
 
 /** The service that a command starts, and its description for the banner. */
 export interface CliService {
@@ -27,7 +27,7 @@ export interface CliService {
   /** The query string for the banner's example, which reads the first resource. */
   readonly exampleQuery: string;
   /** Reads the current tables. Absent if no other program can change them. */
-  readonly describe?: (() => Promise<DescribedTables>) | undefined;
+  readonly describe?: (() => Promise<TableStates>) | undefined;
   /** Says how the database records changes. Absent if it does not record them. */
   readonly installed?: (() => Promise<string>) | undefined;
 }

@@ -131,7 +131,7 @@ function requireFit(
   }
 }
 
-export function separatedByCommas(value: string | null): readonly string[] {
+export function splitCommaList(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 

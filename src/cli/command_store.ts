@@ -1,5 +1,5 @@
 import type { ServiceConfig } from "../app/config.ts";
-import { platformOpenKv } from "../kv/deno_kv.ts";
+import { findDenoOpenKv } from "../kv/deno_kv.ts";
 import { requireStoreLocation } from "../kv/key_value_location.ts";
 import {
   type AppStore,
@@ -48,7 +48,7 @@ export async function findCommandStore(
     if (config !== null) return { config, option: undefined };
     throw storeError(action, "give --kv a path or a URL");
   }
-  if (platformOpenKv() === undefined) {
+  if (findDenoOpenKv() === undefined) {
     const need = isDeno ? "without --unstable-kv" : "outside Deno";
     throw new Error(`Cannot ${action}: ${option} cannot be opened ${need}`);
   }

@@ -1,4 +1,4 @@
-import { platformOpenKv } from "../kv/deno_kv.ts";
+import { findDenoOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "./stop_signals.ts";
 
@@ -12,7 +12,7 @@ export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
-  if (platformOpenKv() !== undefined || !hasAllPermissions()) return null;
+  if (findDenoOpenKv() !== undefined || !hasAllPermissions()) return null;
   // This process is already such a child, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {

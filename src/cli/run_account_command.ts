@@ -2,7 +2,7 @@ import type { ServiceConfig } from "../app/config.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { openDatabase } from "../engines/open_database.ts";
 import { type Account, type Accounts, setAccountDisabled } from "../identity/accounts/account.ts";
-import { normalEmail, normalExistingEmail } from "../identity/signups/normal_email.ts";
+import { normalizeEmail, normalizeStoredEmail } from "../identity/signups/normalize_email.ts";
 import { AccountFields, readName } from "../identity/accounts/account_request.ts";
 import {
   type AccountAdministration,
@@ -227,13 +227,13 @@ function decoded(bytes: ArrayBuffer): string {
 }
 
 async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
-  const email = requireEmail(given, normalExistingEmail);
+  const email = requireEmail(given, normalizeStoredEmail);
   const account = await accounts.findByEmail(email);
   if (account !== null) return account;
   throw new Error(`There is no account of ${email} (see users list)`);
 }
 
-function requireEmail(given: string, spelling = normalEmail): string {
+function requireEmail(given: string, spelling = normalizeEmail): string {
   const email = spelling(given);
   if (email !== null) return email;
   throw new Error(`"${given}" is no e-mail address`);

@@ -1,11 +1,11 @@
 import { isServerUrl, withParameter } from "../engines/server_url.ts";
-import { listenOptionDescriptions } from "../listen/listener.ts";
+import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { Misuse, readCommandWords } from "./command_options.ts";
 import { type GivenAdditions, readAdditions } from "./database/additions.ts";
-import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
+import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_keys.ts";
 import { readSchemaOption } from "./database/schema_names.ts";
-import { serveOptionDescriptions } from "./serve_options.ts";
+import { serveCommandLineOptions } from "./serve_options.ts";
 
 /**
  * The arguments for serving a database, a configuration file or the demonstration. By default, the
@@ -49,7 +49,7 @@ export interface ServeCommand extends GivenAdditions {
 export function parseServeArguments(
   args: readonly string[],
 ): ServeCommand | { readonly kind: "version" } {
-  const words = readCommandWords(null, args, serveOptionDescriptions);
+  const words = readCommandWords(null, args, serveCommandLineOptions);
   const { positionals, text, flag } = words;
   if (flag("version")) return { kind: "version" };
   const [config, kv] = [text("config"), text("kv")];
@@ -91,9 +91,9 @@ export function parseServeArguments(
     kind: "serve",
     ...{ database, config, kv, actAs, users, write, triggers, changesSchema },
     schemas: readSchemaOption(words),
-    keys: readDeclaredKeys(words.strings("key")),
+    keys: parseKeyOptions(words.strings("key")),
     ...readAdditions(words, database),
-    port: wholeOf("port", text("port"), listenOptionDescriptions.port),
+    port: wholeOf("port", text("port"), listenOptionRules.port),
     host: hostOf(text("host")),
     public: flag("public"),
     search: flag("search"),
@@ -132,7 +132,7 @@ function wholeOf(
 }
 
 function hostOf(given: string | null): string | null {
-  const { rules } = listenOptionDescriptions.host;
+  const { rules } = listenOptionRules.host;
   if (given === null || rules.fits(given)) return given;
   throw new Misuse(`The host must be ${rules.takes}, not "${given}"`);
 }

@@ -1,10 +1,10 @@
-import { listenOptionDescriptions } from "../listen/listener.ts";
+import { listenOptionRules } from "../listen/listener.ts";
 import { defaultStoreFile } from "./command_options.ts";
 
-const { port, host } = listenOptionDescriptions;
+const { port, host } = listenOptionRules;
 
 /** Every option of the command line, with its type and its text in `--help`. */
-export const serveOptionDescriptions = {
+export const serveCommandLineOptions = {
   port: {
     type: "string",
     short: "p",
@@ -120,7 +120,7 @@ export const serveOptionDescriptions = {
   version: { type: "boolean", short: "v", says: ["print the version"] },
 } as const;
 
-export const serveOptionsHelp: string = Object.entries(serveOptionDescriptions).map(helpOf).join(
+export const serveOptionsHelp: string = Object.entries(serveCommandLineOptions).map(helpOf).join(
   "\n",
 );
 

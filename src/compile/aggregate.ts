@@ -5,7 +5,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./read_rows.ts";
-import { compileFilter, withCheckBefore } from "./where.ts";
+import { compileFilter, prependScanCheck } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
@@ -33,7 +33,7 @@ export function compileAggregate(
       checkOfGroups(check, dialect)
     }`;
   const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
-    withCheckBefore(check, compileFilter(plan.where, dialect))
+    prependScanCheck(check, compileFilter(plan.where, dialect))
   }${grouping}`;
   const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
   const order = plan.order.length === 0

@@ -31,9 +31,9 @@ import { compileRelatedRows } from "./related_rows.ts";
 import {
   compileFilter,
   isOneRow,
+  prependScanCheck,
   selectsByPrimaryKey,
   tableScanCheck,
-  withCheckBefore,
 } from "./where.ts";
 import { compileSearchRows } from "./search_rows.ts";
 
@@ -192,7 +192,9 @@ function compileChecked(
   { dialect, checkOf }: ReadContext,
 ): Fragment {
   const condition = compileFilter(where, dialect);
-  return selectsByPrimaryKey(where, table) ? condition : withCheckBefore(checkOf(table), condition);
+  return selectsByPrimaryKey(where, table)
+    ? condition
+    : prependScanCheck(checkOf(table), condition);
 }
 
 function compileEstimate(plan: EstimatePlan, { dialect }: ReadContext): Fragment {

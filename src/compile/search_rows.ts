@@ -4,7 +4,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 import { compileOrder } from "./read_rows.ts";
-import { compileFilter, withCheckBefore } from "./where.ts";
+import { compileFilter, prependScanCheck } from "./where.ts";
 
 const total = identifier("_total");
 
@@ -29,7 +29,7 @@ export function compileSearchRows(
   const order = sql`${matchRankColumn}, ${
     compileOrder(primaryKey.map((column) => ({ column, descending: false })), dialect)
   }`;
-  const passing = withCheckBefore(check, compileFilter(where, dialect));
+  const passing = prependScanCheck(check, compileFilter(where, dialect));
   const page =
     sql`SELECT ${keys}, ${matchRankColumn}, count(*) OVER () AS ${total} FROM (${matches}) AS "_match" CROSS JOIN ${
       tableName(table)

@@ -1,4 +1,4 @@
-import { directTerms, type Filter, type Related } from "../filter/filter.ts";
+import { type Filter, type Related, termsOnSameRow } from "../filter/filter.ts";
 import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -72,7 +72,7 @@ function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
   return filter.kind === "related"
     ? !isListed(filter, context)
-    : directTerms(filter).every((term) => isNeverUnknown(term, context));
+    : termsOnSameRow(filter).every((term) => isNeverUnknown(term, context));
 }
 
 /** Returns true if the keys of all matching related rows are found first, as a list for IN. */
@@ -149,7 +149,7 @@ export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragme
 }
 
 /** Puts a check before a condition. Returns the condition unchanged if the check is null. */
-export function withCheckBefore(check: Fragment | null, condition: Fragment): Fragment {
+export function prependScanCheck(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 

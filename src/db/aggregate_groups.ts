@@ -2,7 +2,7 @@ import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
-import { shortestInteger } from "../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type SqlValue, storedValueAsJson } from "../sql/fragment.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -74,7 +74,7 @@ export function decodeGroups(
 export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
   if (scaled === null) return null;
-  if (column.kind === "integer") return shortestInteger(BigInt(scaled));
+  if (column.kind === "integer") return numberOrBigint(BigInt(scaled));
   return as.scale === null ? shortestDecimal(scaled) : scaled;
 }
 

@@ -84,7 +84,7 @@ export function transactionHandle(
             : connection.query(statement),
       };
       try {
-        return await inSavepoint(connection, `part_${depth}`, async () => {
+        return await runInSavepoint(connection, `part_${depth}`, async () => {
           try {
             return await work(transactionHandle(part, dialect, plans, depth + 1));
           } finally {
@@ -106,7 +106,7 @@ function queryOf(connection: Connection, { refusesBoundaries }: Dialect): Databa
 }
 
 /** Runs `work` in a savepoint. If `work` fails, only the changes of `work` are rolled back. */
-export async function inSavepoint<T>(
+export async function runInSavepoint<T>(
   connection: Connection,
   name: string,
   work: () => PromiseLike<T>,

@@ -23,7 +23,7 @@ export interface DriverOptions {
   readonly clock?: Clock | undefined;
 }
 
-export const driverOptionDescriptions = {
+export const driverOptionRules = {
   readOnly: flag().default(false),
   raisedMessages: flag().default(true),
   waitLimitMs: timerMs().default(5_000),
@@ -53,7 +53,7 @@ export interface SqliteAdditions {
 }
 
 /** Defines the values of the options that add functions and extensions to SQLite. */
-export const sqliteAdditionDescriptions = {
+export const sqliteAdditionRules = {
   functions: testedValue<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',
     (given) => given instanceof URL || typeof given === "string" && URL.canParse(given),
@@ -68,8 +68,8 @@ export const sqliteAdditionDescriptions = {
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends DriverOptions, SqliteAdditions {}
 
-export const sqliteOptionDescriptions = group(
-  { ...driverOptionDescriptions, ...sqliteAdditionDescriptions } satisfies Described<SqliteOptions>,
+export const sqliteOptionRules = group(
+  { ...driverOptionRules, ...sqliteAdditionRules } satisfies Described<SqliteOptions>,
 ).required();
 
 /** The beginning of messages about the options of a driver. */

@@ -31,7 +31,7 @@ export interface IntrospectOptions {
   readonly roles?: readonly string[] | undefined;
 }
 
-export const introspectOptionDescriptions = group(
+export const introspectOptionRules = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
     keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),

@@ -2,7 +2,7 @@
 const maxLength = 500;
 
 /** Returns a message of a trigger or function for clients: one line of limited length, or null. */
-export function raisedMessage(text: string): string | null {
+export function toClientMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();
   const characters = [...line];
   if (characters.length === 0) return null;

@@ -20,7 +20,7 @@ export interface ReadLimiterOptions {
 }
 
 /** A read that waits or runs. */
-export class LimiterEntry {
+export class QueuedRead {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
 
@@ -36,7 +36,7 @@ export class LimiterEntry {
 }
 
 interface Waiter {
-  readonly read: LimiterEntry;
+  readonly read: QueuedRead;
   /** Starts the read, unless its client has disconnected. */
   readonly admit: () => void;
 }
@@ -48,7 +48,7 @@ interface Waiter {
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
-  readonly #running = new Set<LimiterEntry>();
+  readonly #running = new Set<QueuedRead>();
   readonly #waiting: FairQueue<Waiter>;
 
   constructor(options: ReadLimiterOptions) {
@@ -60,16 +60,16 @@ export class ReadLimiter {
    * Admits a read, which must end with {@link leave}. If the read must wait, returns a promise,
    * which rejects as `overloaded` if the read cannot run in time.
    */
-  enter(limits: ReadLimits): LimiterEntry | Promise<LimiterEntry> {
+  enter(limits: ReadLimits): QueuedRead | Promise<QueuedRead> {
     // A read that waits only because of its identity does not block the reads of other identities.
-    const read = new LimiterEntry(limits);
+    const read = new QueuedRead(limits);
     if (this.#isBarred(read)) return this.#wait(read, limits);
     this.#running.add(read);
     return read;
   }
 
   /** Ends a read that was admitted. */
-  leave(read: LimiterEntry): void {
+  leave(read: QueuedRead): void {
     this.#running.delete(read);
     while (this.#waiting.size > 0 && this.#running.size < this.#options.maxRunning) {
       const next = this.#waiting.take((waiter) => !this.#isBarred(waiter.read));
@@ -82,7 +82,7 @@ export class ReadLimiter {
    * Returns true if a read must wait: the last free place is not for an identity that has all
    * running reads. Other places need no identities, which are slow to compute.
    */
-  #isBarred(read: LimiterEntry): boolean {
+  #isBarred(read: QueuedRead): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;
     for (const { identity } of this.#running) {
@@ -91,7 +91,7 @@ export class ReadLimiter {
     return true;
   }
 
-  #wait(read: LimiterEntry, limits: ReadLimits): Promise<LimiterEntry> {
+  #wait(read: QueuedRead, limits: ReadLimits): Promise<QueuedRead> {
     const { waitLimitMs, clock } = this.#options;
     const { identity } = read;
     return new Promise((resolve, reject) => {

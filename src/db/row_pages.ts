@@ -52,7 +52,7 @@ export function rowPages(
 }
 
 /** Returns the pages of rows that were already read. */
-export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
+export function toRowPages({ rows, stored }: FetchedRows): RowPages {
   let at = 0;
   return {
     next(maxRows) {

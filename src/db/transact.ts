@@ -6,7 +6,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection, DatabaseIdentity, Driver } from "./driver.ts";
 
 /** Provides the random durations of the waits between attempts. */
-export type RetryRuntime = Pick<Runtime, "random">;
+export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
@@ -34,7 +34,7 @@ const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
  */
 export async function transact<T>(
   driver: Driver,
-  runtime: RetryRuntime,
+  runtime: RetryRandomness,
   work: (connection: Connection) => MaybePromise<T>,
   { isAutocommit = false }: TransactOptions = {},
 ): Promise<T> {
@@ -55,7 +55,7 @@ export function asSystem(connection: Connection): Connection {
 }
 
 /** Returns a driver that acts as an identity. Throws for the driver of a system transaction. */
-export function actingDriver(driver: Driver, identity: DatabaseIdentity): Driver {
+export function driverActingAs(driver: Driver, identity: DatabaseIdentity): Driver {
   const acting = driver.as?.(identity);
   if (acting !== undefined) return acting;
   throw new Error("Cannot act for a user: the statement belongs to a transaction of the system");

@@ -7,10 +7,10 @@ import type { Driver } from "../db/driver.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "../db/drizzle/drizzle_database.ts";
 import { openDrizzle } from "./drizzle/open_drizzle.ts";
 import { withFilePermission } from "../db/file_permission.ts";
-import { introspectOptionDescriptions } from "../db/introspection.ts";
+import { introspectOptionRules } from "../db/introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { type PostgresServers, urlOfServers } from "./server_url.ts";
-import { migrateOptionDescriptions } from "../db/migrations/migrate_options.ts";
+import { migrateOptionRules } from "../db/migrations/migrate_options.ts";
 import type { Database } from "../db/database.ts";
 import { engineOf } from "../db/engine/engine_of.ts";
 
@@ -53,14 +53,14 @@ function database(driver: Driver): Database {
       const place = { subject: "Cannot migrate", path: "" };
       const { random } = systemRuntime(() => {});
       const infos = declared(tables, "migrate");
-      const read = migrateOptionDescriptions.read(options, place);
+      const read = migrateOptionRules.read(options, place);
       return await migrateTables({ ...read, driver, tables: infos, random, agreed: null });
     },
     introspect: async (options = {}) => {
       const place = { subject: "Cannot introspect the database", path: "" };
       return await engineOf(driver).catalog.introspect(
         driver,
-        introspectOptionDescriptions.read(options, place),
+        introspectOptionRules.read(options, place),
       );
     },
     close: () => driver.close(),

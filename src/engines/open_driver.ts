@@ -4,9 +4,9 @@ import type { Observer } from "../runtime/observation.ts";
 import type { Driver } from "../db/driver.ts";
 import { isServerUrl } from "./server_url.ts";
 import {
-  driverOptionDescriptions,
+  driverOptionRules,
   errorPrefix,
-  sqliteAdditionDescriptions,
+  sqliteAdditionRules,
   type SqliteOptions,
 } from "../db/driver_options.ts";
 import type { PostgresOptions } from "./postgres/driver/postgres_options.ts";
@@ -19,8 +19,8 @@ export interface OpenDatabaseOptions extends SqliteOptions, PostgresOptions {
 
 export const openDatabaseOptionRules = group(
   {
-    ...driverOptionDescriptions,
-    ...sqliteAdditionDescriptions,
+    ...driverOptionRules,
+    ...sqliteAdditionRules,
     observe: callback<Observer>(),
   } satisfies Described<SqliteOptions & Pick<OpenDatabaseOptions, "observe">>,
 ).required();

@@ -193,7 +193,7 @@ export function isFilter(value: unknown): value is Filter {
 }
 
 /** Returns the terms of a filter that test the same row: of AND, OR or NOT, not of a relation. */
-export function directTerms(filter: Filter): readonly Filter[] {
+export function termsOnSameRow(filter: Filter): readonly Filter[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms;
   return filter.kind === "not" ? [filter.term] : [];
 }
@@ -202,7 +202,7 @@ function hasMissing(filter: Filter): boolean {
   if (filter === missingRows) return true;
   return filter.kind === "related"
     ? hasMissing(filter.filter)
-    : directTerms(filter).some(hasMissing);
+    : termsOnSameRow(filter).some(hasMissing);
 }
 
 function combine(

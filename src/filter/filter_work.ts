@@ -1,4 +1,4 @@
-import { type Comparison, directTerms, type Filter } from "./filter.ts";
+import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
 /**
  * Returns about how many steps a filter takes for each character of the compared strings. A
@@ -11,7 +11,7 @@ export function filterWork(filter: Filter): number {
     case "compare":
       return comparisonWork(filter);
     default:
-      return directTerms(filter).reduce((sum, term) => sum + filterWork(term), 0);
+      return termsOnSameRow(filter).reduce((sum, term) => sum + filterWork(term), 0);
   }
 }
 

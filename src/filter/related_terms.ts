@@ -1,9 +1,9 @@
 import type { TableInfo } from "../schema/table_info.ts";
-import { directTerms, type Filter, type Related } from "./filter.ts";
+import { type Filter, type Related, termsOnSameRow } from "./filter.ts";
 
 /** Returns the terms of a filter that follow a relation, without the terms inside of these. */
 export function relatedTerms(filter: Filter): readonly Related[] {
-  return filter.kind === "related" ? [filter] : directTerms(filter).flatMap(relatedTerms);
+  return filter.kind === "related" ? [filter] : termsOnSameRow(filter).flatMap(relatedTerms);
 }
 
 /** Returns true if the relations of a filter reach rows of a table. */

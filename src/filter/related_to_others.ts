@@ -1,5 +1,5 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import { allRows, and, directTerms, type Filter, not, or } from "./filter.ts";
+import { allRows, and, type Filter, not, or, termsOnSameRow } from "./filter.ts";
 
 /**
  * Returns a filter in which relations do not reach the rows of a table that match `unreached`. A
@@ -32,7 +32,9 @@ export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Fil
 /** Returns true if a filter compares a column, even of related rows, or a relation uses it. */
 export function usesColumn(filter: Filter, column: ColumnInfo): boolean {
   if (filter.kind === "compare") return filter.column === column;
-  if (filter.kind !== "related") return directTerms(filter).some((one) => usesColumn(one, column));
+  if (filter.kind !== "related") {
+    return termsOnSameRow(filter).some((one) => usesColumn(one, column));
+  }
   const { relation: { steps }, links } = filter;
   return steps.some(({ own, other }) => own.includes(column) || other.includes(column)) ||
     usesColumn(filter.filter, column) || usesColumn(links, column);

@@ -1,7 +1,7 @@
 import { showValue } from "../problem/show_value.ts";
-import { directTerms, type Filter, withoutMissing } from "./filter.ts";
+import { type Filter, termsOnSameRow, withoutMissing } from "./filter.ts";
 import { type FilterContext, unknownField } from "./resolve_filter.ts";
-import { resolveRule, resolveTemplate } from "./resolve_rule.ts";
+import { filterOfRule, filterOfTemplate } from "./filter_of_rule.ts";
 import type { Rule } from "./rule.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 
@@ -16,9 +16,9 @@ export function resolveCodeFilter(
   context: FilterContext,
   filters: CachingFilterParser,
 ): Filter | null {
-  const resolve = (rule: Rule, there: FilterContext) => resolveRule(rule, there, filters);
+  const resolve = (rule: Rule, there: FilterContext) => filterOfRule(rule, there, filters);
   const filter = given.kind === "text"
-    ? resolveTemplate(given, context, filters, { resolve })
+    ? filterOfTemplate(given, context, filters, { resolve })
     : resolve(given, context);
   if (filter === null) return null;
   requireAllowed(filter, context);
@@ -34,7 +34,7 @@ function requireAllowed(filter: Filter, context: FilterContext): void {
     case "and":
     case "or":
     case "not":
-      for (const term of directTerms(filter)) requireAllowed(term, context);
+      for (const term of termsOnSameRow(filter)) requireAllowed(term, context);
       return;
     case "compare": {
       const { column } = filter;

@@ -5,7 +5,7 @@ import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
 import { and, type Filter, not, or, quantified, someRelated } from "./filter.ts";
-import { countedPatternCharacters } from "./operators/like_pattern.ts";
+import { patternCharactersForLimit } from "./operators/like_pattern.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
@@ -45,7 +45,7 @@ export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Fil
     const filter = resolveComparison(comparison, field, operator);
     if (operator.takes === "pattern") {
       for (const { text, at } of comparison.values) {
-        patterns += countedPatternCharacters(text);
+        patterns += patternCharactersForLimit(text);
         if (patterns > filterLimits.patterns) throw tooManyPatterns(at);
       }
     }

@@ -2,11 +2,11 @@ import { Problem } from "../problem/problem.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Relations } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { directTerms, type Filter, missingRows, noRows, withoutMissing } from "./filter.ts";
+import { type Filter, missingRows, noRows, termsOnSameRow, withoutMissing } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
-import { type OnTemplate, resolveRule } from "./resolve_rule.ts";
+import { filterOfRule, type OnTemplate } from "./filter_of_rule.ts";
 import type { Rule } from "./rule.ts";
 import { notFilter, RuleFault } from "./rule_fault.ts";
 import { separateRows } from "./separate_rows.ts";
@@ -76,7 +76,7 @@ export function resolveScopeFilter(
         syntax === null ? noRows : resolveFilterWith(syntax, there, resolvePlain),
       );
     }
-    const filter = resolveRule(scope, there, filters, onTemplate);
+    const filter = filterOfRule(scope, there, filters, onTemplate);
     requireFilter(filter, table);
     return withoutMissing(filter);
   } catch (cause) {
@@ -122,7 +122,7 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "and":
     case "or":
     case "not":
-      for (const term of directTerms(filter)) requireFilter(term, table);
+      for (const term of termsOnSameRow(filter)) requireFilter(term, table);
       return;
     case "compare": {
       const { name } = filter.column;

@@ -21,7 +21,7 @@ export interface Draft<Of = AnyTable> {
 /** A draft with the function that resolves it. This package creates all drafts in this form. */
 export interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
   /** Returns the filter. `resolve` resolves another rule in a context. */
-  readonly toFilter: (context: FilterContext, resolve: ResolveRule) => Filter;
+  readonly toFilter: (context: FilterContext, resolve: RuleToFilter) => Filter;
 }
 
 /** Returns a draft that `toFilter` resolves. */
@@ -30,7 +30,7 @@ export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
 }
 
 /** Resolves a rule to a filter on the table of a context. */
-export type ResolveRule = (rule: Rule, context: FilterContext) => Filter;
+export type RuleToFilter = (rule: Rule, context: FilterContext) => Filter;
 
 /**
  * Returns the rule for the rows that match all of the rules. If one of them is `none()`, no row

@@ -2,18 +2,18 @@ import { type Described, group } from "../options/option.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import {
-  budgetOptionDescriptions,
+  budgetOptionRules,
   type BudgetOptions,
   checkBudgetOptions,
 } from "./budget/budget_options.ts";
 import {
-  captchaOptionDescriptions,
+  captchaOptionRules,
   type CaptchaOptions,
   resolveCaptchaOptions,
   type ResolvedCaptchaOptions,
 } from "./captcha/captcha_options.ts";
 import {
-  powOptionDescriptions,
+  powOptionRules,
   type PowOptions,
   type ResolvedPowOptions,
   resolvePowOptions,
@@ -34,11 +34,11 @@ export interface AbuseProtectionOptions {
   readonly trustProxy?: number | undefined;
 }
 
-export const abuseProtectionOptionDescriptions = group(
+export const abuseProtectionOptionRules = group(
   {
-    budget: budgetOptionDescriptions,
-    pow: powOptionDescriptions,
-    captcha: captchaOptionDescriptions,
+    budget: budgetOptionRules,
+    pow: powOptionRules,
+    captcha: captchaOptionRules,
     trustProxy: whole({ from: 0 }).default(0),
   } satisfies Described<AbuseProtectionOptions>,
 ).default({});
@@ -58,7 +58,7 @@ export function resolveAbuseProtection(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedAbuseProtection {
-  const { budget, pow, captcha, trustProxy } = abuseProtectionOptionDescriptions.read(options, {
+  const { budget, pow, captcha, trustProxy } = abuseProtectionOptionRules.read(options, {
     subject: "Cannot start",
     path: "abuseProtection",
   });

@@ -17,7 +17,7 @@ export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 /** The default budget of an IP address for account routes, so that passwords cannot be guessed. */
 export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
-export const accountPowOptionDescription = either(
+export const accountPowOptionRule = either(
   flag(),
   group(
     {

@@ -1,5 +1,5 @@
 import type { User } from "../auth/user.ts";
-import type { IdempotentAdmission } from "../idempotency/answer_once.ts";
+import type { IdempotentAdmission } from "../idempotency/execute_idempotently.ts";
 import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/pow_protocol.ts";
 import type { Reply } from "../protocol/reply.ts";

@@ -4,8 +4,8 @@ import { chain } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
-import type { AnswerStorageShares } from "../idempotency/answer_shares.ts";
-import { createAnswerStorageShares } from "./budget/answer_shares.ts";
+import type { ResponseStorageShares } from "../idempotency/answer_shares.ts";
+import { createResponseStorageShares } from "./budget/answer_shares.ts";
 import {
   type AccountProtectionOptions,
   defaultAccountBudget,
@@ -44,7 +44,7 @@ export interface Guard {
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns the limits on the bytes of stored responses per client. They expire after `ttlMs`. */
-  answerShares(ttlMs: number): AnswerStorageShares;
+  answerShares(ttlMs: number): ResponseStorageShares;
   /** Returns the budgets and rate limits that have counted any request. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store. Must be called before the store is closed. */
@@ -108,7 +108,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     },
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     answerShares: (ttlMs) =>
-      createAnswerStorageShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
+      createResponseStorageShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
     limits: () => [...budgets.values(), ...rateLimits.values()],
     async close() {
       await buckets?.close();

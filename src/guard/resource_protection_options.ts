@@ -2,7 +2,7 @@ import type { Access } from "../auth/scope.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
 import { minTokenAmount } from "./budget/budget_options.ts";
-import { headerTextDescription } from "./captcha/captcha_options.ts";
+import { headerTextOptionRule } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
 /** The kinds of operations by which costs and requirements are configured. Streams are reads. */
@@ -61,7 +61,7 @@ export interface ProtectionOptions {
 }
 
 /** Defines an option for the cost of one item. */
-export const costOptionDescription = number({ from: 0 }).fitting(
+export const costOptionRule = number({ from: 0 }).fitting(
   `0, or a number from ${minTokenAmount} on`,
   (cost) => cost === 0 || cost >= minTokenAmount,
 );
@@ -71,7 +71,7 @@ const operations = listOf(
   oneOf<GuardedKind>("read", "create", "update", "delete"),
 );
 
-export const powGateOptionDescription = either(
+export const powGateOptionRule = either(
   flag(),
   group(
     {
@@ -82,7 +82,7 @@ export const powGateOptionDescription = either(
   ),
 );
 
-export const protectionOptionDescriptions = {
+export const protectionOptionRules = {
   rateLimit: group(
     {
       windowMs: whole({ from: 1 }).required(),
@@ -91,15 +91,15 @@ export const protectionOptionDescriptions = {
   ),
   cost: group(
     {
-      read: costOptionDescription,
-      create: costOptionDescription,
-      update: costOptionDescription,
-      delete: costOptionDescription,
+      read: costOptionRule,
+      create: costOptionRule,
+      update: costOptionRule,
+      delete: costOptionRule,
     } satisfies Described<CostOptions>,
   ),
-  pow: powGateOptionDescription,
+  pow: powGateOptionRule,
   captcha: group(
-    { operations, action: headerTextDescription } satisfies Described<CaptchaGateOptions>,
+    { operations, action: headerTextOptionRule } satisfies Described<CaptchaGateOptions>,
   ),
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;

@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /** Limits the space for stored responses of each client. */
-export interface AnswerStorageShares {
+export interface ResponseStorageShares {
   /**
    * Reports to other processes how much a client has stored in this process. Waits only if it is
    * much. {@link take} never waits, because it can be called in a transaction.

@@ -5,7 +5,7 @@
  */
 export interface IdempotencyStore {
   /** Claims a key. Returns the stored record if another request has the key, or has had it. */
-  claim(claim: IdempotencyClaim): Promise<ClaimResult>;
+  claim(claim: IdempotencyClaim): Promise<KeyClaimResult>;
   /** Returns the record that {@link claim} would find, without claiming; null if there is none. */
   find(claim: IdempotencyClaim): Promise<FoundKeyRecord | null>;
   /** Extends a claim by {@link idempotencyLeaseMs}. Does nothing if the claim was lost. */
@@ -31,7 +31,7 @@ export interface IdempotencyClaim {
 }
 
 /** The result of claiming a key. `fingerprint` is that of the first request with the key. */
-export type ClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
+export type KeyClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 export type FoundKeyRecord =
   | { readonly kind: "in-flight"; readonly fingerprint: string }

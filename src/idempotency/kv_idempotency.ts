@@ -1,9 +1,9 @@
 import {
-  type ClaimResult,
   type FoundKeyRecord,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeyClaimResult,
   type StoredAnswer,
   type StoredResponse,
 } from "./idempotency_store.ts";
@@ -32,7 +32,7 @@ export class KvIdempotency implements IdempotencyStore {
     this.#options = options;
   }
 
-  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+  async claim(claim: IdempotencyClaim): Promise<KeyClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
     // Most keys are new, so the first attempt does not read the key.

@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
-import type { AnswerStorageShares } from "./answer_shares.ts";
+import type { ResponseStorageShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
 /** How long a response is stored, and the limit of its client. */
-export interface AnswerStorageLimits {
-  readonly shares: AnswerStorageShares;
+export interface ResponseStorageLimits {
+  readonly shares: ResponseStorageShares;
   readonly ttlMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface AnswerStorageLimits {
 export function toStoredResponse(
   reply: Reply,
   share: string,
-  { shares, ttlMs }: AnswerStorageLimits,
+  { shares, ttlMs }: ResponseStorageLimits,
 ): StoredResponse | null {
   const answer = storableAnswer(reply);
   if (answer === null) return null;
@@ -49,7 +49,7 @@ export function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
 /** Returns true if a repetition would have the same reply. */
-export function isStorableReply({ status, body }: Reply): boolean {
+export function isReplayableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
@@ -58,7 +58,7 @@ const replayedHeaders = ["content-type", "etag", "location", "cache-control", "a
 
 function storableAnswer(reply: Reply): StoredAnswer | null {
   const { status, headers, body } = reply;
-  if (!isStorableReply(reply) || body instanceof ReadableStream) return null;
+  if (!isReplayableReply(reply) || body instanceof ReadableStream) return null;
   const stored = replayedHeaders.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, value] as const];

@@ -1,9 +1,9 @@
 import {
-  type ClaimResult,
   type FoundKeyRecord,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeyClaimResult,
   type StoredAnswer,
   type StoredResponse,
 } from "./idempotency_store.ts";
@@ -55,7 +55,7 @@ export class TableIdempotency implements IdempotencyStore {
     }
   }
 
-  async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
+  async claim(claim: IdempotencyClaim): Promise<KeyClaimResult> {
     await this.prepare();
     await this.#purgeRarely();
     for (;;) {

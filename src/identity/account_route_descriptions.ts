@@ -1,9 +1,9 @@
 import type { OperationProtection } from "../guard/operation_protection.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import {
-  type AnswerDescription,
   type JsonSchema,
   objectSchema,
+  type ResponseDescription,
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
@@ -50,7 +50,7 @@ const email = { type: "string", format: "email", maxLength: 320 };
 const password = { type: "string", format: "password", minLength: 1 };
 const transport = { type: "string", enum: ["cookie", "bearer"], default: "cookie" };
 const user: JsonSchema = { type: "object", properties: { id: { type: "string" } } };
-const next = (name: string): AnswerDescription => ({
+const next = (name: string): ResponseDescription => ({
   schema: objectSchema({ next: { type: "string", enum: [name] } }),
 });
 const session = (status: number) => ({

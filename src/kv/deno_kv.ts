@@ -18,7 +18,7 @@ export interface DenoKv {
  * Returns Deno's function that opens a Deno KV, or undefined without `--unstable-kv` and on other
  * platforms. Programs without `deno.unstable` in `lib` have no type for it.
  */
-export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
+export function findDenoOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
   // The cast replaces a type that exists only in some programs.
   const { Deno: platform } = globalThis as {
     Deno?: { openKv?: (path: string) => Promise<DenoKv> };

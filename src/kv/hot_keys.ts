@@ -12,7 +12,7 @@ import {
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
-import { afterPendingIo } from "../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../runtime/event_loop.ts";
 
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long a change is retried after those of other processes, in ms. Default: 3,000. */
@@ -80,7 +80,7 @@ export class HotKeys {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    afterPendingIo(() => {
+    runAfterPendingIo(() => {
       this.#isScheduled = false;
       this.#startBatches();
     });

@@ -9,7 +9,7 @@ import type {
   KeyValueKey,
   KeyValuePage,
 } from "./key_value.ts";
-import { RecordShares } from "./record_shares.ts";
+import { RecordsByClient } from "./records_by_client.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
@@ -57,7 +57,7 @@ class MemoryRecords {
   readonly #maxBytes: number;
   #bytes = 0;
   readonly #records = new Map<string, MemoryRecord>();
-  readonly #shares = new RecordShares();
+  readonly #shares = new RecordsByClient();
   #commits = 0;
   /** Number of records from which expired records are removed, which requires reading all. */
   #sweepAt = firstSweep;

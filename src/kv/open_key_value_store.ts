@@ -1,5 +1,5 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
-import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
+import { type DenoKv, findDenoOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { requireStoreLocation, storeLocationMistake } from "./key_value_location.ts";
 import { openWhenUnlocked } from "./open_unlocked.ts";
@@ -76,7 +76,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
         "with it (set kv: await Deno.openKv(), the app's Deno KV)",
     );
   }
-  const openKv = platformOpenKv();
+  const openKv = findDenoOpenKv();
   if (openKv === undefined) {
     const need = isDeno ? "without --unstable-kv" : "outside Deno";
     const reason = `${option} cannot be opened ${need}`;

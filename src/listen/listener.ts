@@ -40,7 +40,7 @@ export interface ListenOptions {
   readonly drainMs?: number | undefined;
 }
 
-export const listenOptionDescriptions = {
+export const listenOptionRules = {
   port: whole({ from: 0, to: 65_535 }).default(8000),
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).default("127.0.0.1"),
   reusePort: flag().default(false),
@@ -50,7 +50,7 @@ export const listenOptionDescriptions = {
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
 
-export type ResolvedListenOptions = OptionValues<typeof listenOptionDescriptions>;
+export type ResolvedListenOptions = OptionValues<typeof listenOptionRules>;
 
 /** A running listener. */
 export interface Server {
@@ -147,7 +147,7 @@ export function readListenOptions(options: ListenOptions): ResolvedListenOptions
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
   const given = { port, host, reusePort, onListen, stopDeadlineMs, drainMs };
-  return group(listenOptionDescriptions).required().read(given, place);
+  return group(listenOptionRules).required().read(given, place);
 }
 
 /** Returns the URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */

@@ -22,4 +22,4 @@ export interface McpCall {
   fetch(request: Request): Promise<Response>;
 }
 
-export type AnswerMcp = (call: McpCall) => Promise<Response>;
+export type McpHandler = (call: McpCall) => Promise<Response>;

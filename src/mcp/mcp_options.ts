@@ -15,7 +15,7 @@ const members = {
     .default([]),
 } satisfies Described<McpOptions>;
 
-export const mcpOptionDescription = either(flag(), group(members)).default(false);
+export const mcpOptionRule = either(flag(), group(members)).default(false);
 
 export interface ResolvedMcp {
   readonly write: boolean;

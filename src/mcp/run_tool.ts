@@ -4,8 +4,8 @@ import type { ToolName } from "./tool_definitions.ts";
 import {
   requireSuccess,
   type SendToolRequest,
-  type ToolAnswer,
   ToolRefusal,
+  type ToolResponse,
 } from "./tool_request.ts";
 
 export interface ToolContext {
@@ -212,7 +212,7 @@ async function answered(
   { send }: ToolContext,
   { path }: ToolResource,
   rest: string,
-): Promise<ToolAnswer> {
+): Promise<ToolResponse> {
   return requireSuccess(await send({ method: "GET", path: path + rest }));
 }
 

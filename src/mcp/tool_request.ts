@@ -9,14 +9,14 @@ export interface ToolRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ToolAnswer {
+export interface ToolResponse {
   readonly status: number;
   readonly body: unknown;
   readonly etag: string | null;
 }
 
 /** Sends the request of an MCP tool with the credentials of the tool's caller. */
-export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
+export type SendToolRequest = (request: ToolRequest) => Promise<ToolResponse>;
 
 /** An error that the model receives. The message states the error and what to do. */
 export class ToolRefusal extends Error {}
@@ -57,7 +57,7 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
 }
 
 /** Returns a successful response. Throws a `ToolRefusal` for any other response. */
-export function requireSuccess(answer: ToolAnswer): ToolAnswer {
+export function requireSuccess(answer: ToolResponse): ToolResponse {
   const { status, body } = answer;
   if (status < 400) return answer;
   const { code, detail, details } = Object(body);

@@ -35,7 +35,7 @@ const members = {
   servers: listOf("servers", group({ url: url().required(), description: text() })),
 } satisfies Described<OpenapiOptions>;
 
-export const openapiOptionDescription = either(flag(), group(members)).default(true);
+export const openapiOptionRule = either(flag(), group(members)).default(true);
 
 export interface ResolvedOpenapi {
   readonly ui: boolean;

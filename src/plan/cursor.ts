@@ -35,7 +35,7 @@ export interface RowPosition {
   readonly hash: string;
 }
 
-export interface CursorList {
+export interface CursorScope {
   readonly resource: string;
   readonly order: readonly OrderKey[];
   readonly sealer: Sealer;
@@ -52,7 +52,7 @@ const maxCursorBytes = 12_000;
  * order's keys, or the row's primary key if these values are long. The cursor is valid only for
  * this resource and order. Throws a 422 for a row whose primary key is also too long.
  */
-export function sealCursor(position: readonly SqlValue[], list: CursorList): string {
+export function sealCursor(position: readonly SqlValue[], list: CursorScope): string {
   const text = positionText(position);
   const sealed = Buffer.byteLength(text) <= maxPositionBytes
     ? text
@@ -68,7 +68,7 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
 }
 
 /** Returns a cursor for a position in an order in which several rows can have equal values. */
-export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorList): string {
+export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorScope): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }
@@ -76,7 +76,7 @@ export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorL
 /** Returns a cursor for a position in an order whose values can differ between statements. */
 export function sealCountedCursor(
   { rows, compared, hash }: CountedPosition,
-  list: CursorList,
+  list: CursorScope,
 ): string {
   return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
@@ -98,7 +98,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
  * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
  * cursor, and for one of another list, because the list must not restart at its first page.
  */
-export function openCursor(cursor: string, list: CursorList): CursorPosition {
+export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
   const sealed: unknown = text === null ? null : JSON.parse(text);
   if (Array.isArray(sealed) && sealed.length === list.order.length) {
@@ -158,7 +158,7 @@ export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-function cursorContext({ resource, order }: CursorList): string {
+function cursorContext({ resource, order }: CursorScope): string {
   const kinds = order.map(({ column }) => `${column.kind}${column.notNull ? "" : "?"}`).join();
   return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
 }

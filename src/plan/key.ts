@@ -6,7 +6,7 @@ import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
-import { anyKeyText, quotedKeyText } from "../schema/kinds/any_key.ts";
+import { anyKeyText, unquotedKeyText } from "../schema/kinds/any_key.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** The primary key of a row: its values in key order. */
@@ -29,7 +29,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
     const text = decodeKeySegment(parts[i] ?? "");
     // The cast is safe: there are as many parts as columns.
     const column = columns[i] as ColumnInfo;
-    const quoted = isAny(column) ? quotedKeyText(text) : undefined;
+    const quoted = isAny(column) ? unquotedKeyText(text) : undefined;
     try {
       key.push(quoted ?? kindOfColumn(column).fromText(text, column));
     } catch (error) {

@@ -14,14 +14,14 @@ export interface RouteDescription {
   /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
   /** The descriptions of successful responses, by status. Null for a response without a body. */
-  readonly answers: Readonly<Record<number, AnswerDescription | null>>;
+  readonly answers: Readonly<Record<number, ResponseDescription | null>>;
   readonly problems: readonly ProblemSlug[];
   readonly needsUser: boolean;
   /** The descriptions of the path parameters, by parameter name. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-export interface AnswerDescription {
+export interface ResponseDescription {
   /** The content type of the response. Default: `application/json`. */
   readonly type?: string;
   readonly schema: JsonSchema;

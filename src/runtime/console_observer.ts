@@ -19,7 +19,7 @@ export interface ConsoleObserverOptions {
   readonly worker?: number | undefined;
 }
 
-export const consoleObserverOptionDescriptions = group(
+export const consoleObserverOptionRules = group(
   {
     format: oneOf("text", "json"),
     write: callback<(line: string) => void>(),
@@ -38,7 +38,7 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
     write = (line: string) => console.error(line),
     now = Date.now,
     worker,
-  } = consoleObserverOptionDescriptions.read(options, { subject: "Cannot observe", path: "" });
+  } = consoleObserverOptionRules.read(options, { subject: "Cannot observe", path: "" });
   return (observation) => {
     write(format === "text" ? toText(observation, worker) : toJson(observation, worker, now()));
   };

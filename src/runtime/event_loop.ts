@@ -19,7 +19,7 @@ export function keepAlive(): () => void {
  * Runs `work` after the event loop has handled all I/O that is ready. A microtask would run before
  * pending requests are read. A timer would run a millisecond later than necessary.
  */
-export const afterPendingIo: (work: () => void) => unknown = setImmediate;
+export const runAfterPendingIo: (work: () => void) => unknown = setImmediate;
 
 /** Lets other requests run if the current work has taken long. Long work calls it repeatedly. */
 export type YieldTurn = () => Promise<void>;
@@ -59,7 +59,7 @@ export class EventLoopTurnCounter {
   watch(): number {
     if (!this.#isScheduled) {
       this.#isScheduled = true;
-      afterPendingIo(() => {
+      runAfterPendingIo(() => {
         this.#count++;
         this.#isScheduled = false;
       });

@@ -3,7 +3,7 @@ import { isOnDenoDeploy } from "./deno_deploy.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** The description of the option `env`. The variable `SERVICE_ENV` accepts the same values. */
-export const envOptionDescription = oneOf("development", "production");
+export const envOptionRule = oneOf("development", "production");
 
 /**
  * Returns true in production. The option `env` determines this, or `SERVICE_ENV` without the
@@ -17,6 +17,6 @@ export function isInProduction(
   // Many shell scripts set a variable to the empty string to remove it.
   const inherited = runtime.environment(variable) || undefined;
   const found = env ??
-    envOptionDescription.read(inherited, { subject: "Cannot start", path: variable });
+    envOptionRule.read(inherited, { subject: "Cannot start", path: variable });
   return found === "production" || isOnDenoDeploy(runtime);
 }

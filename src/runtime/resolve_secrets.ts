@@ -18,7 +18,7 @@ export interface SecretSource {
 const minSecretLength = 16;
 
 /** Describes an option for a secret, or for a list of secrets of which the first encrypts. */
-export function describeSecretOption(): Option<string | readonly string[] | undefined> {
+export function secretOptionRule(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
     (given) => Array.isArray(given) ? given.length > 0 && given.every(isSecret) : isSecret(given),
@@ -50,7 +50,7 @@ export function findSecrets(
   // Many shell scripts set a variable to the empty string to remove it.
   const inherited = runtime.environment(variable) || undefined;
   const path = given === undefined ? variable : option;
-  const found = describeSecretOption().read(given ?? inherited, { subject: "Cannot start", path });
+  const found = secretOptionRule().read(given ?? inherited, { subject: "Cannot start", path });
   return found === undefined ? null : [found].flat();
 }
 

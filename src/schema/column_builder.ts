@@ -1,13 +1,13 @@
 import {
-  decimalColumnOptionDescriptions,
+  decimalColumnOptionRules,
   type DecimalColumnOptions,
   declarationErrorPrefix,
-  limitOptionDescriptions,
   parseValueLimits,
   readForeignKeyActions,
   type ReferenceOptions,
   type TextColumnOptions,
   textRules,
+  valueLimitOptionRules,
   type ValueLimits,
 } from "./column_options.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
@@ -178,7 +178,7 @@ export function real(options: ValueLimits<number> = {}): NewColumn<number> {
  */
 export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
   const place = { subject: declarationErrorPrefix("decimal"), path: "" };
-  const { precision = null, ...read } = decimalColumnOptionDescriptions.read(options, place);
+  const { precision = null, ...read } = decimalColumnOptionRules.read(options, place);
   const { scale = precision === null ? null : 0 } = read;
   if (precision !== null && scale !== null && scale > precision) {
     throw new Error(`Cannot declare decimal(${precision}, ${scale}): the digits do not fit`);
@@ -249,11 +249,11 @@ export function bytes(): NewColumn<string> {
 }
 
 function readLimits(
-  kind: keyof typeof limitOptionDescriptions,
+  kind: keyof typeof valueLimitOptionRules,
   given: ValueLimits<unknown>,
 ): Pick<ValueRules, "min" | "max"> {
   const place = { subject: declarationErrorPrefix(kind), path: "" };
-  return parseValueLimits(kind, limitOptionDescriptions[kind].read(given, place));
+  return parseValueLimits(kind, valueLimitOptionRules[kind].read(given, place));
 }
 
 function declare<

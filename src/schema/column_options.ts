@@ -45,17 +45,17 @@ export interface ReferenceOptions {
 
 const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
 
-export const referenceOptionDescriptions = group(
+export const referenceOptionRules = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
 
 export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
-  const { onDelete = null, onUpdate = null } = referenceOptionDescriptions.read(options, place);
+  const { onDelete = null, onUpdate = null } = referenceOptionRules.read(options, place);
   return { onDelete, onUpdate };
 }
 
-export const textColumnOptionDescriptions = group(
+export const textColumnOptionRules = group(
   {
     enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
     minLength: whole({ from: 1 }),
@@ -69,7 +69,7 @@ export const textColumnOptionDescriptions = group(
 ).required();
 
 /** Defines the options of a decimal column. The maxima of 1000 are those of Postgres. */
-export const decimalColumnOptionDescriptions = group(
+export const decimalColumnOptionRules = group(
   {
     precision: whole({ from: 1, to: 1000 }),
     scale: whole({ from: 0, to: 1000 }),
@@ -78,7 +78,7 @@ export const decimalColumnOptionDescriptions = group(
 ).required();
 
 /** Defines the options of the kinds of columns that have only `min` and `max`. */
-export const limitOptionDescriptions = {
+export const valueLimitOptionRules = {
   integer: group(limit(whole({ from: Number.MIN_SAFE_INTEGER }))).required(),
   bigint: group(limit(digits())).required(),
   real: group(limit(number())).required(),
@@ -102,7 +102,7 @@ export function declarationErrorPrefix(kind: ColumnKind): string {
 export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
   const subject = declarationErrorPrefix("text");
   const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
-    textColumnOptionDescriptions.read(options, { subject, path: "" });
+    textColumnOptionRules.read(options, { subject, path: "" });
   if (enumValues?.length === 0) throw new Error("Cannot declare an enum column without members");
   if (minLength !== null && maxLength !== null && minLength > maxLength) {
     throw new Error(`${subject}: minLength is above maxLength`);

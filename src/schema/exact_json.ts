@@ -14,12 +14,12 @@ const maxLevels = 512;
  */
 export function parseJson(text: string): unknown {
   return exceededJsonLimit(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
-    ? parseShallowJson(text)
+    ? parseCheckedJson(text)
     : undefined;
 }
 
 /** Like {@link parseJson}, for a string that {@link exceededJsonLimit} has already checked. */
-export function parseShallowJson(text: string): unknown {
+export function parseCheckedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     // `readExactly` needs valid JSON, as `JSON.parse` has just found it.
@@ -104,7 +104,7 @@ export function writeJson(value: unknown): string {
  * Returns each member of a JSON object as its original JSON text, in which numbers have all their
  * digits. `text` must be valid JSON from a database.
  */
-export function jsonMembers(text: string): ReadonlyMap<string, string> {
+export function rawJsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   let at = afterSpace(text, text.indexOf("{") + 1);
   while (text.charCodeAt(at) === quote) {
@@ -120,7 +120,7 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
 }
 
 /** Returns each item of a JSON array as its original JSON text. `text` must be valid JSON. */
-export function jsonItems(text: string): readonly string[] {
+export function rawJsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
   while (at < text.length && text.charCodeAt(at) !== closeBracket) {

@@ -1,4 +1,4 @@
-import { parseShallowJson } from "./exact_json.ts";
+import { parseCheckedJson } from "./exact_json.ts";
 import { safeKey } from "./kinds/any_key.ts";
 import { exactNumber, isExactNumber } from "./exact_number.ts";
 import { isAny, isDocument } from "./structured/kind_of_column.ts";
@@ -70,7 +70,7 @@ export function parseSafeNumber(value: unknown): unknown {
 }
 
 function markedNumber(text: string): unknown {
-  const number = parseShallowJson(text);
+  const number = parseCheckedJson(text);
   return mayBeRounded(number) ? exactNumber(text) : number;
 }
 

@@ -241,7 +241,7 @@ export interface TableInfo {
 /** A row in JavaScript: the values of its columns by name, including hidden columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface TableInfoOptions
+export interface DeclaredTableParts
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
     Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
@@ -259,7 +259,7 @@ export interface TableInfoOptions
   readonly distinct?: boolean;
 }
 
-export function createTableInfo(declared: TableInfoOptions): TableInfo {
+export function createTableInfo(declared: DeclaredTableParts): TableInfo {
   const { name, schema, columns, own, readOnly = false, distinct = true } = declared;
   const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);
   return Object.freeze({

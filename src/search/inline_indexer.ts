@@ -1,4 +1,4 @@
-import { inSavepoint } from "../db/database_handle.ts";
+import { runInSavepoint } from "../db/database_handle.ts";
 import type { Connection } from "../db/driver.ts";
 import { formatKey, type Key } from "../plan/key.ts";
 import type { Row } from "../schema/table_info.ts";
@@ -61,7 +61,7 @@ export class InlineIndexer implements Indexer {
           await indexChangesInTransaction(this.#open, keys, connection, rows),
           connection,
         );
-      if (local.needsSavepoint) await inSavepoint(connection, "service_search", write);
+      if (local.needsSavepoint) await runInSavepoint(connection, "service_search", write);
       else await write();
       return nothingLeft;
     } catch {

@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
 import { selectCandidateKeys } from "./select_candidate_keys.ts";
 import { fillIndex, type FillOptions, removeMissingDocuments } from "./fill_index.ts";
-import { findCandidates, type SearchedReads } from "./find_candidates.ts";
+import { findCandidateKeys, type SearchedReads } from "./find_candidate_keys.ts";
 import type { IndexedTable } from "./index_rows.ts";
 import { indexedAlternatives, type IndexedComparisons, keysInSmallScope } from "./rows_in_scope.ts";
 import type { IndexBackend } from "./search_adapter.ts";
@@ -149,7 +149,7 @@ export class OpenIndex implements IndexedTable {
     few: Fragment | null,
   ): Promise<readonly Key[]> {
     try {
-      const keys = await findCandidates(this, query, reads, few);
+      const keys = await findCandidateKeys(this, query, reads, few);
       this.#failedSearchAt = null;
       return keys;
     } catch (error) {

@@ -19,7 +19,7 @@ export interface Authentication {
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
 /** Returns a middleware that runs the app's authenticators, then the deployer's middleware. */
-export function identifyingMiddleware(
+export function createIdentifyMiddleware(
   identify: Credentials["identify"] | null,
   own: Middleware | undefined,
 ): Middleware | null {

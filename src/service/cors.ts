@@ -23,7 +23,7 @@ const members = {
   maxAge: whole({ from: 0 }).default(600),
 } satisfies Described<CorsOptions>;
 
-export const corsOptionDescription = either(flag(), group(members)).default(false);
+export const corsOptionRule = either(flag(), group(members)).default(false);
 
 /** Returns true for an origin as browsers send it: in lower case, with no path or final slash. */
 function isOrigin(given: unknown): boolean {

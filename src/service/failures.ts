@@ -3,7 +3,7 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
 import { exceptionReply, type HttpException, isHttpException } from "./http_exception.ts";
-import { prefixedReply } from "./prefixed_reply.ts";
+import { addPrefixToReply } from "./add_prefix_to_reply.ts";
 import type { Responder } from "./responder.ts";
 
 /** Returns the response to a thrown error. `prefix` is the mount path of the app. */
@@ -59,7 +59,7 @@ export function createErrorResponder(
     const problem = error instanceof Problem
       ? error
       : new Problem("internal-error", "The service failed at this request");
-    return responder.respond(prefixedReply(problemReply(problem), prefix), method);
+    return responder.respond(addPrefixToReply(problemReply(problem), prefix), method);
   };
 
   function failException(exception: HttpException, method: string, prefix: string): Response {
@@ -70,7 +70,7 @@ export function createErrorResponder(
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);
-    const reply = prefixedReply(exceptionReply(exception), prefix);
+    const reply = addPrefixToReply(exceptionReply(exception), prefix);
     const response = responder.respond(reply, method);
     for (const [name, value] of thrown.headers) {
       if (name === "set-cookie") response.headers.append(name, value);

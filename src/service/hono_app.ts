@@ -19,7 +19,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
 import type { ErrorResponder } from "./failures.ts";
-import { DirectCaller, withPreparedContext } from "./request_context.ts";
+import { DirectCaller, prepareContextFirst } from "./request_context.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { ResourceHonoRouter, type RouteHandler } from "./resource_hono_router.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
@@ -174,9 +174,9 @@ function spellings(path: string): readonly string[] {
 function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
   const { limits, clock, authRoutes, authPath } = options;
   const [first, ...others] = middlewaresOf(options);
-  if (first !== undefined) hono.use("*", withPreparedContext(first, limits, clock));
+  if (first !== undefined) hono.use("*", prepareContextFirst(first, limits, clock));
   else if (authRoutes.length > 0) {
-    hono.use(`${authPath}/*`, withPreparedContext((_, next) => next(), limits, clock));
+    hono.use(`${authPath}/*`, prepareContextFirst((_, next) => next(), limits, clock));
   }
   for (const one of others) hono.use("*", one);
 }

@@ -15,7 +15,7 @@ export class DirectCaller implements Caller {
   /** `info` is the listener's object with information about the connection. */
   constructor(info: unknown) {
     this.#info = info;
-    this.#user = parseUser(innerRequestOf(info)?.user);
+    this.#user = parseUser(findInnerRequest(info)?.user);
   }
 
   /** Sets the user that an authenticator has identified. Null leaves the caller anonymous. */
@@ -39,7 +39,7 @@ export class DirectCaller implements Caller {
 
   /** Returns the part of a multiplexed stream that carries the response; null without one. */
   part(): StreamPart | null {
-    return innerRequestOf(this.#info)?.part ?? null;
+    return findInnerRequest(this.#info)?.part ?? null;
   }
 
   /** Returns null: no middleware has read the body. */
@@ -67,7 +67,7 @@ export class HonoCaller implements Caller {
   /** Returns the user that a middleware has set, or null for an anonymous caller. */
   user(): User | null {
     const user = this.#context.get("user");
-    return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
+    return this.#parseUser(user === undefined ? findInnerRequest(this.#context.env)?.user : user);
   }
 
   address(): string | null {
@@ -81,7 +81,7 @@ export class HonoCaller implements Caller {
 
   /** Returns the part of a multiplexed stream that carries the response; null without one. */
   part(): StreamPart | null {
-    return innerRequestOf(this.#context.env)?.part ?? null;
+    return findInnerRequest(this.#context.env)?.part ?? null;
   }
 
   /** Returns the body from Hono's cache; null if no middleware has read it or will read it. */
@@ -124,14 +124,14 @@ function deliveryOf(info: unknown): Promise<unknown> | null {
  * that middlewares set early, and bodies that they parse, then work as Hono documents, although
  * routes create their own responses and read bytes. A further middleware would cost a promise.
  */
-export function withPreparedContext(
+export function prepareContextFirst(
   first: Middleware,
   limits: BodyLimits,
   clock: Clock,
 ): MiddlewareHandler<AppEnv> {
   return (context, next) => {
     keepEarlyHeaders(context);
-    const inner = innerRequestOf(context.env);
+    const inner = findInnerRequest(context.env);
     if (inner !== null) context.set("user", inner.user);
     const { method } = context.req;
     if (method !== "GET" && method !== "HEAD") keepBytes(context, limits, clock);
@@ -249,13 +249,13 @@ export function copyConnectionInfo(info: unknown): object {
 }
 
 /** Returns information about a connection that also marks the request as internal. */
-export function innerRequestInfo(info: object, inner: InnerRequest): object {
+export function addInnerRequestInfo(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns what {@link innerRequestInfo} has added, or null for a request from outside. */
-export function innerRequestOf(info: unknown): InnerRequest | null {
+/** Returns what {@link addInnerRequestInfo} has added, or null for a request from outside. */
+export function findInnerRequest(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
-  // The cast is safe: only `innerRequestInfo` sets this member.
+  // The cast is safe: only `addInnerRequestInfo` sets this member.
   return info[innerKey] as InnerRequest;
 }

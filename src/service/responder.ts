@@ -11,7 +11,7 @@ export type SecurityHeaders = boolean | {
   readonly hsts?: boolean | string | undefined;
 };
 
-export const securityHeadersOptionDescription = either(
+export const securityHeadersOptionRule = either(
   flag(),
   group(
     {

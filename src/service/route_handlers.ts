@@ -7,7 +7,7 @@ import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
-import type { AnswerRequest } from "../resource/routes/answer_request.ts";
+import type { RequestHandler } from "../resource/routes/request_handler.ts";
 import {
   invalidHost,
   parseRequestTarget,
@@ -18,14 +18,14 @@ import { methodProblem, type RouteTable } from "../resource/routes/route_table.t
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
-import { prefixedReply } from "./prefixed_reply.ts";
+import { addPrefixToReply } from "./add_prefix_to_reply.ts";
 import type { Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
 
 export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
-  readonly answer: AnswerRequest;
+  readonly answer: RequestHandler;
   /** Counts a request that authentication has refused. See `countRejectedRequest`. */
   readonly countRefused: (
     route: ResourceRoute,
@@ -190,7 +190,7 @@ export class RouteHandlers {
 
   #respond(reply: Reply, method: string, prefix: string): Response {
     const { responder } = this.#options;
-    return responder.respond(prefix === "" ? reply : prefixedReply(reply, prefix), method);
+    return responder.respond(prefix === "" ? reply : addPrefixToReply(reply, prefix), method);
   }
 
   /** Returns the raw path at which a parent app has mounted this app. */

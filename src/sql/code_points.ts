@@ -20,7 +20,7 @@ export function firstCodePoints(text: string, count: number): string | null {
  * Returns the smallest string, by code points, above all strings that begin with `prefix`, or null
  * if there is none. With it, a search for a prefix becomes a range, for which an index can be used.
  */
-export function minStringAfterPrefix(prefix: string): string | null {
+export function upperBoundOfPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
   for (;;) {
     const last = characters.pop()?.codePointAt(0);

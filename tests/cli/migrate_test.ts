@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { migratedDatabaseUrl } from "../../src/cli/database/database_url.ts";
+import { urlOfDatabaseToMigrate } from "../../src/cli/database/resolve_database_url.ts";
 import type { MigrateCommand } from "../../src/cli/migrate/migrate_arguments.ts";
-import { openMigrated } from "../../src/cli/migrate/migrated_database.ts";
+import { openMigrated } from "../../src/cli/migrate/database_to_migrate.ts";
 import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
 import { pathExists } from "../../src/cli/path_exists.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
@@ -52,7 +52,7 @@ Deno.test("migrate takes a database, tables and what may be lost", () => {
 Deno.test("a dry run over a missing file opens an empty database, whatever the file is called", async () => {
   for (const place of ["s", "sqlite", "node-sqlite:e", "pglite:e"]) {
     const scheme = /^[a-z-]+:/.exec(place)?.[0] ?? "sqlite:";
-    assertEquals(await migratedDatabaseUrl(place, true), `${scheme}:memory:`);
+    assertEquals(await urlOfDatabaseToMigrate(place, true), `${scheme}:memory:`);
   }
 });
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { reopeningApp } from "../../src/cli/reopen/reopening_app.ts";
+import { reopeningApp } from "../../src/cli/reopen/replaceable_app.ts";
 
 Deno.test("a column that had another type for a short time was a 500 of the request in that time", async () => {
   const app = await createApp({ db: await openDatabase("sqlite::memory:"), resources: [] });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
-import { readSchemaNames, writeSchemaName } from "../../src/cli/database/schema_names.ts";
+import { formatSchemaName, readSchemaNames } from "../../src/cli/database/schema_names.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
@@ -253,6 +253,6 @@ Deno.test("the names of --schema are read as they are written", () => {
   ];
   for (const [text, names] of cases) assertEquals(readSchemaNames(text), names, text);
   for (const name of ["a", "a b", 'a"b', "a,b", " a", "é.ü"]) {
-    assertEquals(readSchemaNames(writeSchemaName(name)), [name]);
+    assertEquals(readSchemaNames(formatSchemaName(name)), [name]);
   }
 });

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import {
-  type ClaimResult,
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
+  type KeyClaimResult,
   type StoredAnswer,
   type StoredResponse,
 } from "../../src/idempotency/idempotency_store.ts";
@@ -187,7 +187,7 @@ function kept(answer: StoredAnswer, keepMs = ttlMs): StoredResponse {
   return { answer, keepMs };
 }
 
-function kinds(results: readonly ClaimResult[]): Record<string, number> {
+function kinds(results: readonly KeyClaimResult[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { kind } of results) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;

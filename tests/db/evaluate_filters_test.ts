@@ -13,7 +13,7 @@ import {
   createOperatorRegistry,
 } from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
-import { keepStoredForms } from "../../src/filter/match/row_image.ts";
+import { attachStoredForms } from "../../src/filter/match/row_image.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { keyOf } from "../../src/plan/key.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -151,7 +151,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
     const name = info.byName.get("name")!;
     const filters = ["YQ==", "a"].map((value) => comparison(equalOperator, name, [value]));
     const images = [{ row: { id: 1, name: "YQ==" } }, { row: { id: 1, name: "YQ==" } }];
-    keepStoredForms(images[1]!.row, [new Uint8Array([97])], [name], world.db.dialect);
+    attachStoredForms(images[1]!.row, [new Uint8Array([97])], [name], world.db.dialect);
     assertEquals(
       await evaluateFilters(world.db.driver, world.db.dialect, { table: info, images, filters }),
       [[true, false], [false, false]],
@@ -188,7 +188,7 @@ async function requireEqualAnswers(
     }, reader);
   const evaluated = filters.map((filter, index) => withJoin(filter, relations, index));
   const { rows, stored } = await list(allRows);
-  rows.forEach((row, at) => keepStoredForms(row, stored[at]!, info.columns, db.dialect));
+  rows.forEach((row, at) => attachStoredForms(row, stored[at]!, info.columns, db.dialect));
   const images = rows.map((row) => ({ row }));
   const answers = await evaluateFilters(db.driver, db.dialect, {
     table: info,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   coversPosition,
-  positionOrdinal,
+  logPositionOrdinal,
   type SnapshotPosition,
 } from "../../src/db/changes/log_position.ts";
 
@@ -29,7 +29,7 @@ Deno.test("a position that covers more has a greater ordinal, whichever transact
     } else running.push(next++);
     const after = position();
     assert(coversPosition(after, before));
-    const step = positionOrdinal(after) - positionOrdinal(before);
+    const step = logPositionOrdinal(after) - logPositionOrdinal(before);
     assertEquals(step > 0, isEnding, `${step} after the ${isEnding ? "end" : "begin"} of one`);
   }
 });

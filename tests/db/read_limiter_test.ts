@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ReadLimits } from "../../src/db/driver.ts";
-import { type LimiterEntry, ReadLimiter } from "../../src/db/read_limiter.ts";
+import { type QueuedRead, ReadLimiter } from "../../src/db/read_limiter.ts";
 import { fails } from "../conformance/driver.ts";
 import { handClock } from "./hand_clock.ts";
 
@@ -122,7 +122,7 @@ function limits(identity: string, signal = new AbortController().signal): ReadLi
   return { identity, signal, maxBytes: 1_000, timeoutMs: 1_000 };
 }
 
-function begun(turn: LimiterEntry | Promise<LimiterEntry>): LimiterEntry {
+function begun(turn: QueuedRead | Promise<QueuedRead>): QueuedRead {
   assert(!(turn instanceof Promise));
   return turn;
 }

@@ -18,7 +18,7 @@ import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
 import { postgresText } from "../../src/engines/postgres/sql/text_operators.ts";
 import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
 import { sqliteText } from "../../src/engines/sqlite/sql/text_operators.ts";
-import { keepStoredForms } from "../../src/filter/match/row_image.ts";
+import { attachStoredForms } from "../../src/filter/match/row_image.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", name: "text", price: "decimal", owner: "integer" });
@@ -54,7 +54,7 @@ Deno.test("a value that does not fit its kind, or is inexact, leaves a row undec
   assertEquals(decide({ row: { owner: 1.5 } }), null);
   assertEquals(decide({ row: {} }), false);
   const row = { owner: 7 };
-  keepStoredForms(row, ["7"], [owner], sqliteDialect({ text: sqliteText }));
+  attachStoredForms(row, ["7"], [owner], sqliteDialect({ text: sqliteText }));
   assertEquals(decide({ row }), null);
 });
 

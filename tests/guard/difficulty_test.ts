@@ -2,8 +2,8 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { solve } from "../../src/client/pow/solve.ts";
 import {
   callTrustHook,
+  difficultyOverBudget,
   maxDifficulty,
-  overflowDifficulty,
   type Trust,
 } from "../../src/guard/pow/difficulty.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
@@ -49,16 +49,16 @@ Deno.test("without a trust hook the base applies", async () => {
 Deno.test("what the budget lacks costs a bit, and one more beyond each doubling, up to 32", () => {
   const steps = [[0, 20], [1, 21], [100, 21], [101, 22], [300, 22], [301, 23], [700, 23]] as const;
   for (const [deficit, difficulty] of steps) {
-    assertEquals(overflowDifficulty(20, deficit, 100), difficulty, `deficit ${deficit}`);
+    assertEquals(difficultyOverBudget(20, deficit, 100), difficulty, `deficit ${deficit}`);
   }
-  assertEquals(overflowDifficulty(20, 1e12, 100), 32);
-  assertEquals(overflowDifficulty(20, Infinity, 100), 32);
-  assertEquals(overflowDifficulty(20, -5, 100), 20);
-  assertEquals(overflowDifficulty(20, 5, 0), 20);
+  assertEquals(difficultyOverBudget(20, 1e12, 100), 32);
+  assertEquals(difficultyOverBudget(20, Infinity, 100), 32);
+  assertEquals(difficultyOverBudget(20, -5, 100), 20);
+  assertEquals(difficultyOverBudget(20, 5, 0), 20);
 });
 
 Deno.test("whatever a budget lacks, no difficulty is demanded that the client's solver does not accept", async () => {
-  assertEquals(overflowDifficulty(maxDifficulty, 1e300, 1), maxDifficulty);
+  assertEquals(difficultyOverBudget(maxDifficulty, 1e300, 1), maxDifficulty);
   const signal = AbortSignal.abort(new Error("taken, and given up"));
   const start = (difficulty: number) => solve({ token: "t", difficulty }, { signal });
   await assertRejects(() => start(maxDifficulty), Error, "given up");

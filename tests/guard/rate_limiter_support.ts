@@ -10,7 +10,7 @@ import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 
@@ -88,7 +88,7 @@ export function limitWorld(): LimitWorld {
 }
 
 async function drainEvents(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise<void>(afterPendingIo);
+  for (let turn = 0; turn < 5; turn++) await new Promise<void>(runAfterPendingIo);
 }
 
 /** A budget that is refilled `perSecond`. */

@@ -1,7 +1,7 @@
 /** Triggers that write elsewhere, and then prevent the write of a request or run without any row. */
 import { assertEquals } from "@std/assert";
 import { all, createApp, openDatabase, resource } from "../../mod.ts";
-import { tablesWithEffectsAloneSql } from "../../src/engines/postgres/driver/tables/later_changes.ts";
+import { tablesChangedByEmptyWriteSql } from "../../src/engines/postgres/driver/tables/tables_with_triggers_sql.ts";
 import { testOnPostgres, testOnPostgresDriver } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
 
@@ -96,7 +96,7 @@ testOnPostgresDriver(
         ]
       ) await driver.query({ text, values: [] });
     }
-    const { rows } = await driver.query({ text: tablesWithEffectsAloneSql, values: [] });
+    const { rows } = await driver.query({ text: tablesChangedByEmptyWriteSql, values: [] });
     const found = rows.map(([, name]) => String(name)).filter((name) => name in bodies).toSorted();
     assertEquals(found, ["assigned", "mixed", "nothing", "selected", "wrong"]);
   },

@@ -4,7 +4,7 @@ import { type KeyValue, StoreError } from "../../exports/kv.ts";
 import { memorySearch } from "../../exports/search.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../exports/runtime.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemClock, systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { everyEngine } from "../support/engines.ts";
@@ -218,7 +218,7 @@ Deno.test("a sweep repairs once a day what no entry says", async () => {
     await tick(100_000);
     let found = await find(service, "q=tea");
     for (let n = 0; n < 100 && found.ids[0] !== 2; n++) {
-      await new Promise<void>(afterPendingIo);
+      await new Promise<void>(runAfterPendingIo);
       found = await find(service, "q=tea");
     }
     assertEquals(found.ids.toSorted(), [2, 3]);
@@ -264,7 +264,7 @@ Deno.test("the outbox is drained every two seconds, by one process of two, until
   advance(1_999);
   assertEquals(await holder(), undefined);
   advance(1);
-  while ((await outbox.stats()).pending > 0) await new Promise<void>(afterPendingIo);
+  while ((await outbox.stats()).pending > 0) await new Promise<void>(runAfterPendingIo);
   const owner = (await holder())?.owner;
   await first.close();
   await second.close();

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { solve } from "../../exports/proof_of_work.ts";
 import { handClock } from "../db/hand_clock.ts";
@@ -98,7 +98,7 @@ for (const [what, refusal, config, prepare] of kinds) {
           const commitsBefore = network.sent.commits;
           const refusing = Promise.all(requests.map((send) => send()));
           while (network.sent.commits < commitsBefore + requests.length) {
-            await new Promise<void>(afterPendingIo);
+            await new Promise<void>(runAfterPendingIo);
           }
           // A deadline, and the check whether the commit was applied.
           for (const ms of [3_000, 500]) {

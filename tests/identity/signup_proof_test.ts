@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
-import { normalEmail } from "../../src/identity/signups/normal_email.ts";
+import { normalizeEmail } from "../../src/identity/signups/normalize_email.ts";
 import {
   ada,
   afterBackgroundTasks,
@@ -229,10 +229,10 @@ Deno.test("addresses that look alike made second accounts", () => {
     "\u0430\u03bf@example.com",
     "ada@\u057dber.com",
   ];
-  for (const one of refused) assertEquals(normalEmail(one), null, JSON.stringify(one));
-  assertEquals(normalEmail("ada@xn--mnchen-3ya.example"), "ada@m\u00fcnchen.example");
-  assertEquals(normalEmail("ada@M\u00dcNCHEN.example"), "ada@m\u00fcnchen.example");
-  assertEquals(normalEmail(" Ada+x_y@Example.COM "), "ada+x_y@example.com");
+  for (const one of refused) assertEquals(normalizeEmail(one), null, JSON.stringify(one));
+  assertEquals(normalizeEmail("ada@xn--mnchen-3ya.example"), "ada@m\u00fcnchen.example");
+  assertEquals(normalizeEmail("ada@M\u00dcNCHEN.example"), "ada@m\u00fcnchen.example");
+  assertEquals(normalizeEmail(" Ada+x_y@Example.COM "), "ada+x_y@example.com");
   for (
     const domain of [
       // Labels of one script each, and Latin beside Japanese and Chinese.
@@ -243,8 +243,8 @@ Deno.test("addresses that look alike made second accounts", () => {
       ],
       ...["abc\u6771\u4eac.jp", "caf\u00e9-1.com", "b\u00fccher.example", "\u0e44\u0e17\u0e22.com"],
     ]
-  ) assertEquals(normalEmail(`ada@${domain}`), `ada@${domain}`);
-  assertEquals(normalEmail("\u0430\u0434\u0430@example.com"), "\u0430\u0434\u0430@example.com");
+  ) assertEquals(normalizeEmail(`ada@${domain}`), `ada@${domain}`);
+  assertEquals(normalizeEmail("\u0430\u0434\u0430@example.com"), "\u0430\u0434\u0430@example.com");
 });
 
 Deno.test("an account whose address no signup takes any more could not log in", async () => {

@@ -7,7 +7,7 @@ import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import { listOperators } from "../../src/filter/operators/list_operators.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { keepStoredForms, storedForm } from "../../src/filter/match/row_image.ts";
+import { attachStoredForms, storedForm } from "../../src/filter/match/row_image.ts";
 import {
   bigint,
   boolean,
@@ -59,7 +59,9 @@ export async function certify(engine: Engine): Promise<Certification> {
     const order = [{ column: columns[0]!, descending: false }];
     const plan = { kind: "read", table: info, columns, where: allRows, order } as const;
     const stored = await fetchRows(db.driver, { ...plan, after: null, limit: 10_000 }, reader);
-    stored.rows.forEach((row, at) => keepStoredForms(row, stored.stored[at]!, columns, db.dialect));
+    stored.rows.forEach((row, at) =>
+      attachStoredForms(row, stored.stored[at]!, columns, db.dialect)
+    );
     const counts = new Counts();
     for (const part of chunksOf(columns.slice(1).flatMap(comparisonsOf), 250)) {
       const truths = part.map((filter) => sql`(${compileFilter(filter, db.dialect)}) IS TRUE`);

@@ -3,7 +3,7 @@ import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { HotKeys } from "../../src/kv/hot_keys.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError, storeProblem } from "../../src/kv/store_error.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { claim, set } from "../conformance/key_value.ts";
@@ -27,7 +27,7 @@ async function withFault(
   try {
     await work(store, async (ms) => {
       // The synchronous part of the operation runs before time moves.
-      await new Promise<void>(afterPendingIo);
+      await new Promise<void>(runAfterPendingIo);
       advance(ms);
     });
   } finally {

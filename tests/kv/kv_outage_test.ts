@@ -6,7 +6,7 @@ import { idempotencyLeaseMs } from "../../src/idempotency/idempotency_store.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { set } from "../conformance/key_value.ts";
 import { handClock } from "../db/hand_clock.ts";
@@ -48,7 +48,7 @@ async function inOutages(work: (world: World) => Promise<void>): Promise<void> {
 }
 
 async function drainEvents(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise<void>(afterPendingIo);
+  for (let turn = 0; turn < 20; turn++) await new Promise<void>(runAfterPendingIo);
 }
 
 /** The outcome of work that starts now, when time moves beyond every deadline. */

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { tableChanges } from "../../src/cli/reopen/described_tables.ts";
+import { tableChanges } from "../../src/cli/reopen/table_states.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { rsql } from "../../src/filter/filter_text.ts";
 import type { EventStream } from "../support/event_stream.ts";

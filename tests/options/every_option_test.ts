@@ -1,21 +1,21 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { solve, solveOptionDescriptions } from "../../src/client/pow/solve.ts";
+import { solve, solveOptionRules } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { serviceOptionDescriptions } from "../../src/app/config_options.ts";
-import { introspectOptionDescriptions } from "../../src/db/introspection.ts";
-import { billingOptionDescriptions, openBilling } from "../../src/billing/open_billing.ts";
+import { serviceOptionRules } from "../../src/app/config_options.ts";
+import { introspectOptionRules } from "../../src/db/introspection.ts";
+import { billingOptionRules, openBilling } from "../../src/billing/open_billing.ts";
 import {
-  creditsLedgerOptionDescriptions,
+  creditsLedgerOptionRules,
   openCreditsLedger,
 } from "../../src/billing/ledger/open_credits_ledger.ts";
 import {
   lemonSqueezy,
-  lemonSqueezyOptionDescriptions,
+  lemonSqueezyOptionRules,
 } from "../../src/billing/providers/lemon_squeezy/lemon_squeezy.ts";
-import { paddle, paddleOptionDescriptions } from "../../src/billing/providers/paddle/paddle.ts";
-import { polar, polarOptionDescriptions } from "../../src/billing/providers/polar/polar.ts";
-import { stripeOptionDescriptions } from "../../src/billing/providers/stripe/stripe_options.ts";
+import { paddle, paddleOptionRules } from "../../src/billing/providers/paddle/paddle.ts";
+import { polar, polarOptionRules } from "../../src/billing/providers/polar/polar.ts";
+import { stripeOptionRules } from "../../src/billing/providers/stripe/stripe_options.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
@@ -24,26 +24,23 @@ import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driv
 import { postgresOptionRules } from "../../src/engines/postgres/driver/postgres_options.ts";
 import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
-import { sqliteOptionDescriptions } from "../../src/db/driver_options.ts";
+import { sqliteOptionRules } from "../../src/db/driver_options.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
-import { recaptcha, recaptchaOptionDescriptions } from "../../src/guard/captcha/recaptcha.ts";
-import { siteVerifyOptionDescriptions } from "../../src/guard/captcha/siteverify_protocol.ts";
+import { recaptcha, recaptchaOptionRules } from "../../src/guard/captcha/recaptcha.ts";
+import { siteVerifyOptionRules } from "../../src/guard/captcha/siteverify_protocol.ts";
 import { turnstile } from "../../src/guard/captcha/turnstile.ts";
 import { passwordAuth } from "../../src/identity/accounts/password_auth.ts";
-import { passwordAuthOptionDescriptions } from "../../src/identity/accounts/password_auth_options.ts";
+import { passwordAuthOptionRules } from "../../src/identity/accounts/password_auth_options.ts";
 import { usersTable } from "../../src/identity/accounts/users_table.ts";
 import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
-import { jwtAuthOptionDescriptions } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuth, apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_auth.ts";
+import { jwtAuthOptionRules } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuth, apiKeyAuthOptionRules } from "../../src/identity/keys/api_key_auth.ts";
 import { group, type Option } from "../../src/options/option.ts";
-import { resourceOptionDescriptions } from "../../src/resource/define/read_definition.ts";
-import {
-  consoleObserver,
-  consoleObserverOptionDescriptions,
-} from "../../src/runtime/console_observer.ts";
+import { resourceOptionRules } from "../../src/resource/define/check_resource_definition.ts";
+import { consoleObserver, consoleObserverOptionRules } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { openSearch } from "../../src/search/opensearch/open_search.ts";
-import { openSearchOptionDescriptions } from "../../src/search/opensearch/open_search_options.ts";
+import { openSearchOptionRules } from "../../src/search/opensearch/open_search_options.ts";
 import {
   postgresSearch,
   postgresSearchOptionRules,
@@ -54,10 +51,10 @@ import {
 } from "../../src/engines/sqlite/search/sqlite_search.ts";
 import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
-  decimalColumnOptionDescriptions,
-  limitOptionDescriptions,
-  referenceOptionDescriptions,
-  textColumnOptionDescriptions,
+  decimalColumnOptionRules,
+  referenceOptionRules,
+  textColumnOptionRules,
+  valueLimitOptionRules,
 } from "../../src/schema/column_options.ts";
 import { table } from "../../src/schema/table.ts";
 import { emptyGroups, everyGroup, everyOption, misspelt, wrongValues } from "./wrong_values.ts";
@@ -136,7 +133,7 @@ const start = (service: object, options: unknown) =>
 const subjects: readonly Subject[] = [
   {
     name: "Cannot start",
-    description: serviceOptionDescriptions,
+    description: serviceOptionRules,
     base: {
       db,
       resources: [{ table: notes, options: { id: notes.id } }],
@@ -147,7 +144,7 @@ const subjects: readonly Subject[] = [
   },
   {
     name: 'Cannot serve "notes"',
-    description: resourceOptionDescriptions,
+    description: resourceOptionRules,
     base: { ...resourceBase, auth: { public: {} } },
     start: (options) => start(serviceBase, options),
   },
@@ -160,11 +157,11 @@ const opened: readonly Subject[] = [
     start: (options: unknown) => openDatabase("sqlite::memory:", Object(options)),
   },
   {
-    description: sqliteOptionDescriptions,
+    description: sqliteOptionRules,
     start: (options: unknown) => openBetterSqlite3(":memory:", Object(options)),
   },
   {
-    description: sqliteOptionDescriptions,
+    description: sqliteOptionRules,
     start: (options: unknown) => openNodeSqlite(":memory:", Object(options)),
   },
   {
@@ -172,7 +169,7 @@ const opened: readonly Subject[] = [
     start: (options: unknown) => openPostgres("postgres://127.0.0.1:1/none", Object(options)),
   },
   {
-    description: sqliteOptionDescriptions,
+    description: sqliteOptionRules,
     start: (options: unknown) => openPglite(":memory:", Object(options)),
   },
 ].map((one) => ({ ...one, name: "Cannot open the database", base: {} }));
@@ -182,7 +179,7 @@ const verifiers: readonly Subject[] = Object.entries({ turnstile, hcaptcha, reca
     name: "Cannot start",
     root,
     description: group(
-      root === "recaptcha" ? recaptchaOptionDescriptions : siteVerifyOptionDescriptions,
+      root === "recaptcha" ? recaptchaOptionRules : siteVerifyOptionRules,
     ),
     base: { siteKey: "key", secret: "key", hostnames: ["example.com"] },
     start: (options) => Promise.try(() => verifier(Object(options))),
@@ -193,21 +190,21 @@ const authenticators: readonly Subject[] = [
   {
     name: "Cannot start",
     root: "jwtAuth",
-    description: jwtAuthOptionDescriptions,
+    description: jwtAuthOptionRules,
     base: { secret: "sixteen or more characters", algorithms: ["HS256"] },
     start: (options) => Promise.try(() => jwtAuth(Object(options))),
   },
   {
     name: "Cannot start",
     root: "apiKeyAuth",
-    description: apiKeyAuthOptionDescriptions,
+    description: apiKeyAuthOptionRules,
     base: {},
     start: (options) => Promise.try(() => apiKeyAuth(Object(options))),
   },
   {
     name: "Cannot start",
     root: "passwordAuth",
-    description: passwordAuthOptionDescriptions,
+    description: passwordAuthOptionRules,
     base: {
       users: { table: usersTable, db },
       signup: { roles: ["reader"] },
@@ -232,7 +229,7 @@ const secretOfWebhook = { webhookSecret: ["secret"] };
 const billing: readonly Subject[] = [
   {
     name: "Cannot open billing",
-    description: billingOptionDescriptions,
+    description: billingOptionRules,
     base: {
       kv: ":memory:",
       provider: paddle({ apiKey: "key", ...secretOfWebhook }),
@@ -244,35 +241,35 @@ const billing: readonly Subject[] = [
   },
   {
     name: "Cannot open the ledger",
-    description: creditsLedgerOptionDescriptions,
+    description: creditsLedgerOptionRules,
     base: { kv: ":memory:" },
     start: (options) => openCreditsLedger(Object(options)),
   },
   {
     name: "Cannot start",
     root: "stripe",
-    description: stripeOptionDescriptions,
+    description: stripeOptionRules,
     base: { apiKey: "sk_test_1", ...secretOfWebhook },
     start: (options) => Promise.try(() => stripe(Object(options))),
   },
   {
     name: "Cannot start",
     root: "lemonSqueezy",
-    description: lemonSqueezyOptionDescriptions,
+    description: lemonSqueezyOptionRules,
     base: { apiKey: "key", storeId: "1", ...secretOfWebhook },
     start: (options) => Promise.try(() => lemonSqueezy(Object(options))),
   },
   {
     name: "Cannot start",
     root: "paddle",
-    description: paddleOptionDescriptions,
+    description: paddleOptionRules,
     base: { apiKey: "key", ...secretOfWebhook },
     start: (options) => Promise.try(() => paddle(Object(options))),
   },
   {
     name: "Cannot start",
     root: "polar",
-    description: polarOptionDescriptions,
+    description: polarOptionRules,
     base: { accessToken: "token", ...secretOfWebhook },
     start: (options) => Promise.try(() => polar(Object(options))),
   },
@@ -292,7 +289,7 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot search by OpenSearch",
-    description: openSearchOptionDescriptions,
+    description: openSearchOptionRules,
     base: {
       node: ["http://127.0.0.1:1"],
       auth: { username: "a", password: "b" },
@@ -308,67 +305,67 @@ const all: readonly Subject[] = [
   },
   {
     name: "Cannot introspect the database",
-    description: introspectOptionDescriptions,
+    description: introspectOptionRules,
     base: { schemas: ["public"] },
     start: (options) => db.introspect(Object(options)),
   },
   {
     name: "Cannot declare a text column",
-    description: textColumnOptionDescriptions,
+    description: textColumnOptionRules,
     base: { enum: ["draft"] },
     start: (options) => Promise.try(() => text(Object(options))),
   },
   {
     name: "Cannot declare a decimal column",
-    description: decimalColumnOptionDescriptions,
+    description: decimalColumnOptionRules,
     base: {},
     start: (options) => Promise.try(() => decimal(Object(options))),
   },
   {
     name: "Cannot declare an integer column",
-    description: limitOptionDescriptions.integer,
+    description: valueLimitOptionRules.integer,
     base: {},
     start: (options) => Promise.try(() => integer(Object(options))),
   },
   {
     name: "Cannot declare a bigint column",
-    description: limitOptionDescriptions.bigint,
+    description: valueLimitOptionRules.bigint,
     base: {},
     start: (options) => Promise.try(() => bigint(Object(options))),
   },
   {
     name: "Cannot declare a real column",
-    description: limitOptionDescriptions.real,
+    description: valueLimitOptionRules.real,
     base: {},
     start: (options) => Promise.try(() => real(Object(options))),
   },
   {
     name: "Cannot declare a date column",
-    description: limitOptionDescriptions.date,
+    description: valueLimitOptionRules.date,
     base: {},
     start: (options) => Promise.try(() => date(Object(options))),
   },
   {
     name: "Cannot declare a timestamp column",
-    description: limitOptionDescriptions.timestamp,
+    description: valueLimitOptionRules.timestamp,
     base: {},
     start: (options) => Promise.try(() => timestamp(Object(options))),
   },
   {
     name: "Cannot declare a foreign key",
-    description: referenceOptionDescriptions,
+    description: referenceOptionRules,
     base: {},
     start: (options) => Promise.try(() => integer().references(() => people.id, Object(options))),
   },
   {
     name: "Cannot observe",
-    description: consoleObserverOptionDescriptions,
+    description: consoleObserverOptionRules,
     base: {},
     start: (options) => Promise.try(() => consoleObserver(Object(options))),
   },
   {
     name: "Cannot solve the challenge",
-    description: solveOptionDescriptions,
+    description: solveOptionRules,
     base: {},
     start: (options) => solve({ token: "x", difficulty: 0 }, Object(options)),
   },

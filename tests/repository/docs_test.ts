@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { readPages } from "../../dev/docs_options.ts";
 import { helpText } from "../../src/cli/arguments.ts";
-import { serviceOptionDescriptions } from "../../src/app/config_options.ts";
+import { serviceOptionRules } from "../../src/app/config_options.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { passwordAuthOptionDescriptions } from "../../src/identity/accounts/password_auth_options.ts";
-import { jwtAuthOptionDescriptions } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuthOptionDescriptions } from "../../src/identity/keys/api_key_auth.ts";
+import { passwordAuthOptionRules } from "../../src/identity/accounts/password_auth_options.ts";
+import { jwtAuthOptionRules } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuthOptionRules } from "../../src/identity/keys/api_key_auth.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { futureProblems, problemExplanations } from "../../src/protocol/problem_explanations.ts";
-import { resourceOptionDescriptions } from "../../src/resource/define/read_definition.ts";
+import { resourceOptionRules } from "../../src/resource/define/check_resource_definition.ts";
 import { everyOption } from "../options/wrong_values.ts";
 import { root, sourceFiles } from "./module_graph.ts";
 
@@ -61,8 +61,8 @@ Deno.test("docs/configuration has a row or a heading for every option", async ()
 
 for (
   const [subject, description] of [
-    ["service", serviceOptionDescriptions],
-    ["resource", resourceOptionDescriptions],
+    ["service", serviceOptionRules],
+    ["resource", resourceOptionRules],
     ["database", openDatabaseOptionRules],
   ] as const
 ) {
@@ -82,9 +82,9 @@ Deno.test("docs/authentication.md has a row for every option of the authenticato
   const text = read("authentication.md");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
   const wrong = [
-    passwordAuthOptionDescriptions,
-    jwtAuthOptionDescriptions,
-    apiKeyAuthOptionDescriptions,
+    passwordAuthOptionRules,
+    jwtAuthOptionRules,
+    apiKeyAuthOptionRules,
   ].flatMap((description) =>
     everyOption(description, {}).flatMap(({ path, option }) => {
       const own = rows.filter((row) => row.startsWith(`| \`${path.at(-1)}\` `));

@@ -52,7 +52,7 @@ const mayNameDeno: Readonly<Record<string, string>> = {
   "src/runtime/lock_file.ts": "asks isDeno",
   "src/runtime/spare_descriptors.ts": "asks isDeno",
   "src/runtime/system_runtime.ts": "asks isDeno, and for the cron of the platform",
-  "src/runtime/worker_claim.ts": "asks isDeno",
+  "src/runtime/worker_lock.ts": "asks isDeno",
   "src/app/serve.ts": "serve() asks isDeno",
 };
 

@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import { integer, openDatabase, table, text } from "../../mod.ts";
 import { sqliteSearch } from "../../exports/search.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemClock, systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
@@ -25,7 +25,7 @@ Deno.test("while the words of a batch are written, the event loop has turns", as
     let isOver = false;
     const count = () => {
       turns++;
-      if (!isOver) afterPendingIo(count);
+      if (!isOver) runAfterPendingIo(count);
     };
     count();
     await backend.write(

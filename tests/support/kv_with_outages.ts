@@ -1,5 +1,5 @@
 import type { DenoKv, DenoKvAtomic } from "../../src/kv/deno_kv.ts";
-import { afterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
 
 /** How the outage begins for what was just sent. */
 export type KvOutage =
@@ -95,7 +95,7 @@ export function kvWithOutages(kv: DenoKv): KvWithOutages {
       // What is carried out now may bring about more.
       for (let turn = 0; turn < 5; turn++) {
         await Promise.allSettled(open);
-        await new Promise<void>(afterPendingIo);
+        await new Promise<void>(runAfterPendingIo);
       }
     },
     kv: {

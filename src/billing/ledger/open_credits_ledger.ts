@@ -26,7 +26,7 @@ export function runtimeOption() {
   );
 }
 
-export const creditsLedgerOptionDescriptions = group(
+export const creditsLedgerOptionRules = group(
   {
     kv: keyValueOptionRule().required(),
     runtime: runtimeOption(),
@@ -52,7 +52,7 @@ export const creditsLedgerOptionDescriptions = group(
  */
 export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<CreditsLedger> {
   const place = { subject: "Cannot open the ledger", path: "" };
-  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptionDescriptions.read(
+  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptionRules.read(
     options,
     place,
   );

@@ -19,7 +19,7 @@ export interface ProviderOptions {
 }
 
 /** Defines the options that all billing providers have. */
-export const providerOptionDescriptions = {
+export const providerOptionRules = {
   webhookSecret: either(keyOption(), listOf("secrets", keyOption())),
   toleranceMs: timerMs().default(300_000),
   baseUrl: testedValue<string>(

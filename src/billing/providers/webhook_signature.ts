@@ -5,7 +5,7 @@ import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
 /** The signature of a delivery, as the provider sends it. */
-export interface OfferedSignature {
+export interface ReceivedSignature {
   /** The signed bytes before the body as text; "" if only the body is signed. */
   readonly prefix: string;
   /** The codes in the header. There are several while secrets are rotated. One must be right. */
@@ -28,7 +28,7 @@ export interface SignatureRules {
  */
 export async function verifySignature(
   delivery: WebhookDelivery,
-  { prefix, codes, timestamp }: OfferedSignature,
+  { prefix, codes, timestamp }: ReceivedSignature,
   { keys, toleranceMs }: SignatureRules,
 ): Promise<void> {
   if (timestamp !== null) {

@@ -27,14 +27,14 @@ export interface BillingResolvers {
   readonly customerEmail?: UserResolver | undefined;
 }
 
-export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
+export type BillingUserResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
 
 export interface BillingRoutesOptions {
   readonly provider: BillingProvider;
   readonly operations: BillingOperations;
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
-  readonly resolvers: ResolvedResolvers;
+  readonly resolvers: BillingUserResolvers;
   /** The origins to which a checkout may return; null if only the request's origin is allowed. */
   readonly returnOrigins: readonly string[] | null;
   /** Limits each user's calls to the provider; null for no limit. */
@@ -154,7 +154,7 @@ async function limitedUser(
 async function accountOf(
   user: User,
   request: Request,
-  { account }: ResolvedResolvers,
+  { account }: BillingUserResolvers,
 ): Promise<string> {
   const name = await account(user, request);
   if (name === undefined) throw new Problem("forbidden", "This user has no billing account");

@@ -1,7 +1,7 @@
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
-import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
+import { addTerms, type SubscriptionTerms, termsOfReportedState } from "./subscription_terms.ts";
 
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;
@@ -92,11 +92,11 @@ function reportedTerms(
   { subscription, occurredAt, itemChangedAt, isFirst }: ReportedSubscription,
 ): SubscriptionTerms {
   if (isFirst === true) {
-    return subscriptionTerms(subscription, { since: "", heldUntil: occurredAt });
+    return termsOfReportedState(subscription, { since: "", heldUntil: occurredAt });
   }
   const isEarlier = itemChangedAt !== undefined && itemChangedAt < occurredAt;
   const held = isEarlier ? { heldFrom: itemChangedAt } : {};
-  return subscriptionTerms(subscription, { since: occurredAt, ...held });
+  return termsOfReportedState(subscription, { since: occurredAt, ...held });
 }
 
 function hasEnded({ status }: BillingSubscription): boolean {

@@ -11,9 +11,9 @@ import {
   addTerms,
   hasNoGapBefore,
   type SubscriptionTerms,
-  subscriptionTerms,
   termsAfterChange,
   termsAt,
+  termsOfReportedState,
 } from "./subscription_terms.ts";
 
 export interface PaidCreditsOptions {
@@ -120,7 +120,7 @@ function termsNow(
   at: string,
 ): SubscriptionTerms {
   const since = itemChangedAt > at ? itemChangedAt : at;
-  return subscriptionTerms(subscription, {
+  return termsOfReportedState(subscription, {
     since,
     ...(changedAt > since ? { heldUntil: changedAt } : {}),
   });

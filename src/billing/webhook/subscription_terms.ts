@@ -21,7 +21,7 @@ export interface TermsAtTime {
 }
 
 /** Returns the terms in a reported state, with the times at which they applied. */
-export function subscriptionTerms(
+export function termsOfReportedState(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
 ): SubscriptionTerms {

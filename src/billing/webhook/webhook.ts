@@ -51,7 +51,7 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly observe: Observer;
 }
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly received: true;
   /** True if the event was handled before, or is being handled for another delivery. */
   readonly duplicate?: true;
@@ -76,7 +76,7 @@ export class Webhook {
    * Handles a webhook request. Throws a 400 for an invalid signature, a 409 while another process
    * handles the event, and a 5xx if the grant or `onEvent` fails. The provider then tries again.
    */
-  async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
+  async accept(given: WebhookDelivery): Promise<WebhookResponse> {
     const { provider, observe, log } = this.#options;
     let delivery: VendorDelivery;
     try {
@@ -104,7 +104,7 @@ export class Webhook {
     }
   }
 
-  async #acceptOnce(delivery: VendorDelivery): Promise<WebhookAnswer> {
+  async #acceptOnce(delivery: VendorDelivery): Promise<WebhookResponse> {
     const running = this.#running.get(delivery.id);
     if (running !== undefined) {
       await running;
@@ -126,7 +126,7 @@ export class Webhook {
     }
   }
 
-  async #handleOnce(delivery: VendorDelivery): Promise<WebhookAnswer> {
+  async #handleOnce(delivery: VendorDelivery): Promise<WebhookResponse> {
     const { claims, observe, provider, random } = this.#options;
     const claim = deliveryClaim(provider.name, delivery.id, random);
     const { kind } = await claims.claim(claim);

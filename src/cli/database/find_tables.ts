@@ -2,7 +2,7 @@ import type { IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { shellQuote } from "../banner.ts";
-import { writeSchemaName } from "./schema_names.ts";
+import { formatSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
@@ -69,6 +69,6 @@ function countOf({ tables }: LeftOutSchema): string {
 }
 
 function optionFor({ schema }: LeftOutSchema): string {
-  const name = writeSchemaName(schema);
+  const name = formatSchemaName(schema);
   return `--schema ${/^[\w.-]+$/.test(name) ? name : shellQuote(name)}`;
 }

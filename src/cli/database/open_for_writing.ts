@@ -20,7 +20,7 @@ export interface WritingOptions {
   readonly observe: Observer;
 }
 
-export interface OpenedForWriting {
+export interface WritableDatabase {
   readonly db: Database;
   /** The earlier journal mode of a SQLite file; null for other databases. */
   readonly journalMode: string | null;
@@ -30,7 +30,7 @@ export interface OpenedForWriting {
 export async function openForWriting(
   url: string,
   options: WritingOptions,
-): Promise<OpenedForWriting> {
+): Promise<WritableDatabase> {
   const { schema, additions, observe } = options;
   if (schema !== null && !isServerUrl(url)) {
     throw new Error("The option --changes-schema belongs to the URL of a Postgres");
@@ -75,7 +75,7 @@ export async function announceInstallation(
 }
 
 /** Stores the earlier journal mode of a SQLite file, so that `uninstall` can restore it. */
-export async function saveJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
+export async function saveJournalMode({ db, journalMode }: WritableDatabase): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
     text: `INSERT INTO "_service_meta" (name, value) VALUES ('journal_mode', ?)

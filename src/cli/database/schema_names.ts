@@ -23,7 +23,7 @@ export function readSchemaNames(text: string): readonly string[] | null {
 const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,|$)/;
 
 /** Returns a schema's name in the syntax of `--schema`, without quotes for the shell. */
-export function writeSchemaName(name: string): string {
+export function formatSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 

@@ -13,19 +13,19 @@ import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
 import type { SupabaseRoles } from "./act_as_supabase.ts";
-import type { DeclaredKeys } from "./declared_keys.ts";
+import type { DeclaredKeys } from "./declared_view_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
 import {
   announceInstallation,
-  type OpenedForWriting,
   openForWriting,
   saveJournalMode,
+  type WritableDatabase,
   type WritingOptions,
 } from "./open_for_writing.ts";
 import type { CliRights } from "../cli_rights.ts";
-import { databaseUrl } from "./database_url.ts";
-import { describedTables } from "../reopen/described_tables.ts";
+import { databaseUrl } from "./resolve_database_url.ts";
+import { describedTables } from "../reopen/table_states.ts";
 import { dnsRebindingGuard } from "../dns_rebinding_guard.ts";
 import {
   accountAuth,
@@ -154,7 +154,7 @@ async function searchIn(
 }
 
 async function install(
-  opened: OpenedForWriting,
+  opened: WritableDatabase,
   tables: readonly TableInfo[],
   { wishes, runtime, ...writing }: WritingOptions & {
     readonly wishes: RecordingOptions | null;

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { serveMcpOverStdio } from "../../mcp/create_mcp.ts";
+import { serveMcpOverStdio } from "../../mcp/mcp_responder.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";

@@ -1,4 +1,4 @@
-import { configOption, Misuse, readCommandWords, separatedByCommas } from "../command_options.ts";
+import { configOption, Misuse, readCommandWords, splitCommaList } from "../command_options.ts";
 import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 
 export interface MigrateCommand extends GivenAdditions {
@@ -59,8 +59,8 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
     ...{ kind: "migrate", database, migrations, baseline },
     ...{ tables: words.text("tables"), config: words.text("config") },
     ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
-    allowDrop: words.strings("allow-drop").flatMap(separatedByCommas),
-    keep: words.strings("keep").flatMap(separatedByCommas),
+    allowDrop: words.strings("allow-drop").flatMap(splitCommaList),
+    keep: words.strings("keep").flatMap(splitCommaList),
     ...readAdditions(words, database),
   };
 }

@@ -14,10 +14,10 @@ import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { printableLines } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
-import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
+import { type DatabaseToMigrate, openMigrated } from "./database_to_migrate.ts";
 import type { Database } from "../../db/database.ts";
 
-export interface MigrateDialogue {
+export interface MigrateTerminal {
   readonly print: (line: string) => void;
   /** Asks the user a yes/no question. Null without a terminal. */
   readonly ask: ((question: string) => boolean) | null;
@@ -25,7 +25,7 @@ export interface MigrateDialogue {
 
 /** Runs the command `migrate`, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
-  let opened: MigratedDatabase | null = null;
+  let opened: DatabaseToMigrate | null = null;
   try {
     opened = await openMigrated(command);
     const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
@@ -44,8 +44,8 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
 /** Prints the migration, and runs it if the user agrees. Throws an Error otherwise. */
 export async function migrateDatabase(
   command: MigrateCommand,
-  { db, tables }: MigratedDatabase,
-  dialogue: MigrateDialogue,
+  { db, tables }: DatabaseToMigrate,
+  dialogue: MigrateTerminal,
 ): Promise<void> {
   if (command.migrations !== null) {
     return await migrateByFiles(command, { db, folder: command.migrations }, dialogue);
@@ -103,7 +103,7 @@ function renamed(info: TableInfo, table: string, from: string, to: string): Tabl
   });
 }
 
-function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialogue): void {
+function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTerminal): void {
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
@@ -116,7 +116,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
 
 function requireYes(
   { yes }: MigrateCommand,
-  { ask }: MigrateDialogue,
+  { ask }: MigrateTerminal,
   question: string,
 ): void {
   if (yes) return;
@@ -132,7 +132,7 @@ interface FilesOfDatabase {
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: FilesOfDatabase,
-  dialogue: MigrateDialogue,
+  dialogue: MigrateTerminal,
 ): Promise<void> {
   const { random } = systemRuntime(() => {});
   const run = { driver: db.driver, folder, random };

@@ -7,8 +7,8 @@ import { randomDelayBetween } from "../../runtime/jitter.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 import { onHangUp } from "../stop_signals.ts";
-import { type DescribedTables, tableChanges } from "./described_tables.ts";
-import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
+import { tableChanges, type TableStates } from "./table_states.ts";
+import { reopeningApp, type ReplaceableApp } from "./replaceable_app.ts";
 
 /** How a service is opened, and when it checks if its tables have changed. */
 export interface ReopeningOptions {
@@ -38,8 +38,8 @@ class ReopeningService {
   /** The runtime of the apps, whose observer notices failed statements. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
-  #reopening: ReopeningApp | null = null;
-  #known: DescribedTables = new Map();
+  #reopening: ReplaceableApp | null = null;
+  #known: TableStates = new Map();
   /** How the current app records changes. */
   #installed = "";
   /** The schema version that the last check found; null if the database did not respond. */

@@ -2,7 +2,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { KvSearchOutbox, type OutboxStats } from "../../search/outbox/search_outbox.ts";
 import { OutboxStore } from "../../search/outbox/outbox_store.ts";
-import { searchOutboxOptionDescriptions } from "../../search/outbox/search_outbox_options.ts";
+import { searchOutboxOptionRules } from "../../search/outbox/search_outbox_options.ts";
 import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
@@ -17,7 +17,7 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),
-        defaults: searchOutboxOptionDescriptions.read(undefined, {
+        defaults: searchOutboxOptionRules.read(undefined, {
           subject: "Cannot read",
           path: "",
         }),

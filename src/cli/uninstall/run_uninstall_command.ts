@@ -1,7 +1,7 @@
-import { describePartCounts, type InstalledPart } from "../../db/installed/installed_parts.ts";
+import { describePartCounts, type RemovablePart } from "../../db/installed/removable_parts.ts";
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
-import { databaseUrl } from "../database/database_url.ts";
+import { databaseUrl } from "../database/resolve_database_url.ts";
 import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
@@ -20,8 +20,8 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = withoutSecrets(place);
-  let removed: readonly InstalledPart[] = [];
-  const announce = (parts: readonly InstalledPart[]) => {
+  let removed: readonly RemovablePart[] = [];
+  const announce = (parts: readonly RemovablePart[]) => {
     removed = parts;
     print(`Taking away from ${shown}:`);
     for (const { kind, name } of parts) print(`  ${kind} ${printable(name)}`);

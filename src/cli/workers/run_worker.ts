@@ -20,7 +20,7 @@ import {
   type WorkerReport,
 } from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
-import { platformOpenKv } from "../../kv/deno_kv.ts";
+import { findDenoOpenKv } from "../../kv/deno_kv.ts";
 import type { CliService } from "../cli_service.ts";
 
 interface WorkerContext {
@@ -69,7 +69,7 @@ async function openShared(
   const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
   const opened = await openService({ ...service, config });
   try {
-    if (share.count > 1) requireSharedState(config);
+    if (share.count > 1) requireSharedStores(config);
     return opened;
   } catch (error) {
     await opened.app.close();
@@ -190,7 +190,7 @@ async function untilReady(app: App): Promise<void> {
 const askAgainMs = 250;
 
 /** Throws an Error with one sentence if workers would not share a configured store. */
-export function requireSharedState(config: CliService["config"]): void {
+export function requireSharedStores(config: CliService["config"]): void {
   for (const { isShared, label } of databasesOfApp(config)) {
     if (isShared) continue;
     throw new Error(
@@ -209,7 +209,7 @@ export function requireSharedState(config: CliService["config"]): void {
 /** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
-  return typeof kv === "string" && platformOpenKv() === undefined;
+  return typeof kv === "string" && findDenoOpenKv() === undefined;
 }
 
 /** A worker's channel to its supervisor. */

@@ -4,7 +4,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { StopSignal } from "../stop_signals.ts";
 import type { WorkerGroup } from "./worker_group.ts";
-import { type WorkerEnd, WorkerEnded, type WorkerProcess } from "./worker_process.ts";
+import { WorkerEnded, type WorkerExit, type WorkerProcess } from "./worker_process.ts";
 
 /** The numbered place of a worker. Its replacement gets the same place. */
 interface Slot {
@@ -86,7 +86,7 @@ export class Supervisor {
     });
   }
 
-  async #restart(slot: Slot, { pid, reason, exitCode }: WorkerEnd): Promise<void> {
+  async #restart(slot: Slot, { pid, reason, exitCode }: WorkerExit): Promise<void> {
     this.#runtime.observe({ kind: "worker_ended", worker: slot.number, pid, reason });
     if (this.#quickEnds >= maxQuickEnds && this.#slots.every(({ worker }) => worker.hasEnded())) {
       console.error(`Cannot keep the workers running: ${maxQuickEnds} in a row ended at once`);

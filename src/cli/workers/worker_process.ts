@@ -8,7 +8,7 @@ import {
 } from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
-export interface WorkerEnd {
+export interface WorkerExit {
   readonly pid: number;
   readonly exitCode: number;
   /** Why the process ended: `exit code 2`, or the name of a signal. */
@@ -17,9 +17,9 @@ export interface WorkerEnd {
 
 /** Thrown if a worker ends before the expected report. */
 export class WorkerEnded extends Error {
-  readonly end: WorkerEnd;
+  readonly end: WorkerExit;
 
-  constructor(end: WorkerEnd) {
+  constructor(end: WorkerExit) {
     super(`A worker ended: ${end.reason}`);
     this.end = end;
   }
@@ -33,7 +33,7 @@ export interface WorkerProcess {
   readonly listening: Promise<ReportOf<"listening">>;
   readonly ready: Promise<ReportOf<"ready">>;
   /** Resolves when the worker has ended. Never rejects. */
-  readonly ended: Promise<WorkerEnd>;
+  readonly ended: Promise<WorkerExit>;
   hasEnded(): boolean;
   /** Sends an order to the worker. Has no effect if the worker has ended. */
   send(order: ListenOrder | WorkerOrder): void;
@@ -67,7 +67,7 @@ export function startWorker(
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
   const listening = Promise.withResolvers<ReportOf<"listening">>();
   const ready = Promise.withResolvers<ReportOf<"ready">>();
-  const ended = Promise.withResolvers<WorkerEnd>();
+  const ended = Promise.withResolvers<WorkerExit>();
   let hasEnded = false;
   let killedFor: string | undefined;
 
@@ -87,7 +87,7 @@ export function startWorker(
     end({ pid, exitCode: code ?? 1, reason: killedFor ?? signal ?? `exit code ${code}` });
   });
 
-  function end(how: WorkerEnd): void {
+  function end(how: WorkerExit): void {
     hasEnded = true;
     events.onLeft();
     ended.resolve(how);

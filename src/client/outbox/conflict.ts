@@ -1,5 +1,5 @@
 import type { ServiceError } from "../request/service_error.ts";
-import { type Job, type JobRow, newRequest, refusedJob, rowTag } from "./job.ts";
+import { type Job, type JobRow, newJobRequest, refusedJob, rowTag } from "./job.ts";
 import { jsonCopy } from "./new_job.ts";
 import { isRefusal, readResponseRow } from "./send_job.ts";
 import type { Transport } from "../../api/transport.ts";
@@ -49,7 +49,7 @@ export async function jobAfterRefusal(
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
     return {
-      ...{ ...job, ...newRequest(transport.environment), conflicts: conflicts + 1 },
+      ...{ ...job, ...newJobRequest(transport.environment), conflicts: conflicts + 1 },
       ...{ body: body && jsonCopy(mine), base: theirs, ifMatch: rowTag(theirs) },
     };
   } catch (cause) {

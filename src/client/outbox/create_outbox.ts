@@ -4,8 +4,8 @@ import { handle, type HasHandle } from "../../api/handle.ts";
 import type { Transport } from "../../api/transport.ts";
 import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { discardedJob, type Job, type JobRow, revivedJob } from "./job.ts";
-import { createJobBook } from "./job_book.ts";
+import { discardedJob, type Job, type JobRow, reviveDeadJob } from "./job.ts";
+import { createOutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
@@ -49,7 +49,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const tokens: JobTokens = new Map();
   const ending = new AbortController();
   const { signal } = ending;
-  const book = createJobBook({ ...known, opening, channel, environment, signal });
+  const book = createOutboxJobs({ ...known, opening, channel, environment, signal });
   let wake = () => {};
   function drain(): Promise<void> {
     void book.sync().then(() => {
@@ -86,7 +86,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
       if (job?.state === "dead") {
         await book.change(
           job,
-          revivedJob(job, seenRow(job, overlays), body ?? job.body, environment),
+          reviveDeadJob(job, seenRow(job, overlays), body ?? job.body, environment),
         );
       }
     },

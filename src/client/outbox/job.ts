@@ -102,7 +102,7 @@ export function discardedJob(
 }
 
 /** Returns the members of a job whose request was not sent yet, with a new idempotency key. */
-export function newRequest(
+export function newJobRequest(
   { randomId, now }: ClientEnvironment,
 ): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {
   return {
@@ -120,7 +120,7 @@ export function newRequest(
  * as it is known. If the service may have carried out the refused request, the job keeps its
  * idempotency key, so that the service recognizes the request.
  */
-export function revivedJob(
+export function reviveDeadJob(
   job: Job,
   seen: JobRow | null,
   body: JobRow | null,
@@ -136,7 +136,7 @@ export function revivedJob(
     !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return {
-    ...{ ...job, body, ...newRequest(environment) },
+    ...{ ...job, body, ...newJobRequest(environment) },
     ...isAnswered
       ? { base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
       : { idempotencyKey, attempts },

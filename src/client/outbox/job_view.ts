@@ -32,7 +32,7 @@ export interface TabJobs {
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
-export interface JobViewOptions extends TabJobs {
+export interface JobViewInput extends TabJobs {
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
 }
@@ -61,7 +61,7 @@ export interface JobView extends Store<OutboxState> {
 
 /** Creates a job view without jobs. */
 export function createJobView(
-  { jobs, created, sent, overlays, onDead, environment, signal }: JobViewOptions,
+  { jobs, created, sent, overlays, onDead, environment, signal }: JobViewInput,
 ): JobView {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
   const waiters = new Map<string, Omit<PromiseWithResolvers<JobRow | null>, "promise">>();

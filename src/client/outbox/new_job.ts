@@ -1,7 +1,7 @@
 import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
-import { type Job, type JobRow, laneOf, newRequest, rowKey, rowTag } from "./job.ts";
+import { type Job, type JobRow, laneOf, newJobRequest, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 export interface NewWrite {
@@ -27,7 +27,7 @@ export function newJob(
     : created.get(creation)?.path ?? resource;
   const row = base ?? seenRow({ resource, path }, overlays);
   const job: Job = {
-    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, ...newRequest(environment) },
+    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, ...newJobRequest(environment) },
     of: path === resource ? creation : null,
     ...jsonCopy({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),

@@ -1,14 +1,14 @@
 import { ServiceError } from "../request/service_error.ts";
 import { type ConflictOptions, jobAfterRefusal } from "./conflict.ts";
 import { discardedJob, type Job, laneOf } from "./job.ts";
-import type { JobBook } from "./job_book.ts";
+import type { OutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Bearer } from "../../api/transport.ts";
 
 export interface SendJobsOptions extends ConflictOptions, TabJobs {
-  readonly book: JobBook;
+  readonly book: OutboxJobs;
   readonly maxAgeMs: number;
   readonly tokens: JobTokens;
 }

@@ -52,7 +52,7 @@ export function nonceRange(token: string, counter: number): NonceRange {
 }
 
 export function nonceAt(range: NonceRange, index: number): string {
-  const word = varyingWord(index);
+  const word = varyingWordAt(index);
   return range.prefix +
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
@@ -61,13 +61,13 @@ export function nonceAt(range: NonceRange, index: number): string {
  * Returns the varying word of the nonce at an index: four characters from `aaaa` to `pppp`. Each
  * character represents four bits of the index.
  */
-export function varyingWord(index: number): number {
-  return firstVaryingWord +
+export function varyingWordAt(index: number): number {
+  return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
 }
 
 /** The varying word of the first nonce of a range: `aaaa`. */
-export const firstVaryingWord = 0x61616161;
+export const initialVaryingWord = 0x61616161;
 
 /** Returns a mask of the bits that must be zero in the first word of the digest. */
 export function zeroBitsMask(difficulty: number): number {

@@ -1,5 +1,5 @@
 import { compress, scheduleWords } from "../../protocol/sha256.ts";
-import { type Scan, varyingWord, zeroBitsMask } from "./nonce_range.ts";
+import { type Scan, varyingWordAt, zeroBitsMask } from "./nonce_range.ts";
 
 /** Returns a {@link Scan} in plain TypeScript, for runtimes without WebAssembly SIMD. */
 export function createPlainScan(): Scan {
@@ -9,7 +9,7 @@ export function createPlainScan(): Scan {
     const mask = zeroBitsMask(difficulty);
     schedule.set(block);
     for (let index = from; index < to; index++) {
-      schedule[at] = varyingWord(index);
+      schedule[at] = varyingWordAt(index);
       for (let i = 0; i < 8; i++) state[i] = midstate[i]!;
       compress(state, schedule);
       if ((state[0]! & mask) === 0) return index;

@@ -3,7 +3,7 @@ import { callback, objectWith, whole } from "../../options/option_kinds.ts";
 import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
-export const solveOptionDescriptions = group(
+export const solveOptionRules = group(
   {
     signal: objectWith<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
     workers: whole({ from: 0 }),
@@ -19,7 +19,7 @@ export const solveOptionDescriptions = group(
  * @throws {RangeError} If the difficulty is over 32, which no client can solve in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
-  const read = solveOptionDescriptions.read(options, {
+  const read = solveOptionRules.read(options, {
     subject: "Cannot solve the challenge",
     path: "",
   });

@@ -23,9 +23,9 @@ export interface CallResult {
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
 /** Returns the function that sends requests with a method and a path within the resource. */
-export type MakeCall = (method: string, place: string) => Call<CallResult>;
+export type CallFactory = (method: string, place: string) => Call<CallResult>;
 
-export function createCalls({ transport, path }: Handle): MakeCall {
+export function createCalls({ transport, path }: Handle): CallFactory {
   return (method, place) =>
   async (
     { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } = {},

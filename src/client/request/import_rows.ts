@@ -9,7 +9,7 @@ export interface ImportOptions extends CallOptions {
 }
 
 /** The functions of the client that an import uses. */
-export interface ImportFunctions {
+export interface ImportDependencies {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   randomId(): string;
@@ -21,7 +21,7 @@ export interface ImportFunctions {
  */
 export async function importRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
-  { createBatch, upsertBatch, randomId }: ImportFunctions,
+  { createBatch, upsertBatch, randomId }: ImportDependencies,
   { upsert, size = 100, onProgress, idempotencyKey = randomId(), ...options }: ImportOptions = {},
 ): Promise<number> {
   const send = upsert ? upsertBatch : createBatch;

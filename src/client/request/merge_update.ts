@@ -15,7 +15,7 @@ export type ConflictCallback = (
 ) => unknown;
 
 /** The requests for one row, and the function that resolves conflicts. */
-export interface MergeFunctions {
+export interface MergeDependencies {
   readonly key: KeyInput;
   get(key: KeyInput, options: CallOptions): Promise<CallResult>;
   patch(key: KeyInput, options: CallOptions, patch: unknown): Promise<CallResult>;
@@ -28,7 +28,7 @@ export interface MergeFunctions {
  * Throws the ConflictError if `onConflict` returns null or the row has no ETag.
  */
 export async function mergeUpdate(
-  { key, get, patch, onConflict }: MergeFunctions,
+  { key, get, patch, onConflict }: MergeDependencies,
   { base = null, mine }: { readonly base?: unknown; readonly mine: unknown },
   options: CallOptions,
 ): Promise<CallResult> {

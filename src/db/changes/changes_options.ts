@@ -36,7 +36,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
 });
 
 /** Defines the option `changes`. Without `mode`, tables that are recorded keep their mode. */
-export const changesOptionDescriptions = group(
+export const changesOptionRules = group(
   {
     mode: oneOf("triggers", "service"),
     schema: textLike("the name of a schema", /^[^\0]+$/),
@@ -57,8 +57,8 @@ export interface ResolvedChangesOptions {
 
 /** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
-  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } =
-    changesOptionDescriptions.read(
+  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptionRules
+    .read(
       options,
       { subject: "Cannot start", path: "changes" },
     );

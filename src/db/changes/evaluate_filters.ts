@@ -1,5 +1,5 @@
 import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
-import { directTerms, type Filter } from "../../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -71,7 +71,7 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
     case "and":
     case "or":
     case "not":
-      return directTerms(filter).every((term) => collect(term, used));
+      return termsOnSameRow(filter).every((term) => collect(term, used));
     case "related": {
       for (const column of filter.relation.steps[0].own) used.add(column);
       return true;
@@ -152,6 +152,6 @@ function countValues(filter: Filter): number {
     case "compare":
       return filter.values.length + (filter.path === undefined ? 0 : valuesOfPath);
     default:
-      return directTerms(filter).reduce((count, term) => count + countValues(term), 0);
+      return termsOnSameRow(filter).reduce((count, term) => count + countValues(term), 0);
   }
 }

@@ -1,6 +1,6 @@
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { RowReader } from "../rows.ts";
-import { keepStoredForms } from "../../filter/match/row_image.ts";
+import { attachStoredForms } from "../../filter/match/row_image.ts";
 import type { ChangesEngine } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
@@ -26,7 +26,7 @@ export function imageDecoder(
       return raw === undefined ? null : format.decodeCell(raw, column);
     });
     const [row = {}] = reader.toRows([cells], columns);
-    keepStoredForms(row, cells, columns, reader.dialect);
+    attachStoredForms(row, cells, columns, reader.dialect);
     return row;
   };
 }

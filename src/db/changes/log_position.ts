@@ -1,7 +1,7 @@
 /**
  * A position in the change log. A reader at this position has read every change that the position
  * covers. It is valid in every process that serves the same database. Clients receive it as the
- * string that {@link printPosition} returns.
+ * string that {@link printLogPosition} returns.
  */
 export type Position = SequencePosition | SnapshotPosition;
 
@@ -33,7 +33,7 @@ export interface SnapshotPosition {
 }
 
 /** Returns a position as `s.<epoch>.<seq>.<mark>` or `p.<epoch>.<xmin>.<xmax>[.<running>]`. */
-export function printPosition(position: Position): string {
+export function printLogPosition(position: Position): string {
   if (position.kind === "sequence") {
     return `s.${position.epoch}.${position.seq}.${position.mark.toString(36)}`;
   }
@@ -45,11 +45,11 @@ export function printPosition(position: Position): string {
   return parts.join(".");
 }
 
-/** Parses a position. Returns null for a string that {@link printPosition} never returns. */
-export function parsePosition(token: string): Position | null {
+/** Parses a position. Returns null for a string that {@link printLogPosition} never returns. */
+export function parseLogPosition(token: string): Position | null {
   if (token.length > maxTokenLength) return null;
   const position = parseSequence(token) ?? parseSnapshot(token);
-  return position !== null && printPosition(position) === token ? position : null;
+  return position !== null && printLogPosition(position) === token ? position : null;
 }
 
 /** Returns true if a position in the change log covers a change of the same epoch. */
@@ -84,7 +84,7 @@ export function coversPosition(position: Position, earlier: Position): boolean {
  * covers, the greater its number. The numbers of the changes themselves are not in this order on
  * Postgres, where a change gets its number before its commit.
  */
-export function positionOrdinal(position: Position): number {
+export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The number of transactions that have ended. This number only grows.
   return Number(position.xmax) - position.running.length;

@@ -5,7 +5,7 @@ import type { MigrationsEngine } from "./migrations_engine.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Connection, Driver } from "../driver.ts";
 import type { DatabaseError } from "../database_error.ts";
-import type { InstalledPart } from "../installed/installed_parts.ts";
+import type { RemovablePart } from "../installed/removable_parts.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Introspection, IntrospectOptions } from "../introspection.ts";
 
@@ -77,7 +77,7 @@ export interface ConstraintsEngine {
 }
 
 /** Receives the installed parts before the service removes them. */
-export type AnnounceRemoval = (parts: readonly InstalledPart[]) => void;
+export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 export interface InstalledEngine {
   /** A query for a fingerprint of the change log's triggers. It changes if one of them changes. */

@@ -15,7 +15,7 @@ export interface MigrateOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export const migrateOptionDescriptions = group(
+export const migrateOptionRules = group(
   {
     allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
     keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),

@@ -9,7 +9,7 @@ import { describeDifference, type Difference } from "./compare/difference.ts";
 import type { TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
-import { droppedTables, dropSteps, referrers, unknownNames } from "./plan/dropped_tables.ts";
+import { dropSteps, referrers, tablesToDrop, unknownNames } from "./plan/tables_to_drop.ts";
 import { reportUnused } from "./plan/left_columns.ts";
 import { addRowObstacles } from "./plan/row_guards.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
@@ -33,7 +33,7 @@ export async function planMigration(
   const engine = engineOf({ dialect });
   requireCreatable(tables, engine.catalog);
   const { comparison, planning } = await engine.migrations();
-  const dropped = await droppedTables(connection, comparison, tables, rights);
+  const dropped = await tablesToDrop(connection, comparison, tables, rights);
   const { declared, existing, differences } = await findDifferences(
     ...[connection, dialect, tables, dropped] as const,
   );

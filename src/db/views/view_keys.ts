@@ -4,7 +4,7 @@ import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspectio
 import type { SimpleView } from "./simple_view.ts";
 
 /** Returns true if the engine treats two names as equal. */
-export type IsSameName = (left: string, right: string) => boolean;
+export type NameEquality = (left: string, right: string) => boolean;
 
 /**
  * Infers keys of views. Assigns its table's key to each simple view whose columns include that key,
@@ -13,7 +13,7 @@ export type IsSameName = (left: string, right: string) => boolean;
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
-  isSame: IsSameName,
+  isSame: NameEquality,
 ): readonly TableDraft[] {
   for (let known = drafts;;) {
     const next = known.map((draft) =>
@@ -28,7 +28,7 @@ export function inferViewKeys(
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
-  isSame: IsSameName,
+  isSame: NameEquality,
 ): TableDraft | null {
   if (view.simple === null || (view.isDistinct && view.key.length > 0)) return null;
   const found = findSources(view, drafts, isSame);
@@ -47,7 +47,7 @@ function inferKey(
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],
-  isSame: IsSameName,
+  isSame: NameEquality,
 ): TableDraft | null {
   const { sources = [] } = findSources(view, drafts, isSame) ?? {};
   const isNewlyStored = view.columns.map((column, index) =>
@@ -70,7 +70,7 @@ interface ViewSources {
 function findSources(
   view: TableDraft,
   drafts: readonly TableDraft[],
-  isSame: IsSameName,
+  isSame: NameEquality,
 ): ViewSources | null {
   if (view.simple === null) return null;
   const { table, columns } = view.simple;
@@ -85,7 +85,7 @@ function findSources(
 function sourcesOf(
   columns: SimpleView["columns"],
   base: TableDraft,
-  isSame: IsSameName,
+  isSame: NameEquality,
 ): readonly (ColumnDraft | null)[] {
   return columns.flatMap((column): readonly (ColumnDraft | null)[] => {
     if (column.kind === "expression") return [null];

@@ -1,15 +1,15 @@
 import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import { maxNameBytes } from "../../schema/constraint_name.ts";
-import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
+import { columnsViolatedOnPostgres } from "./constraints/postgres_constraint.ts";
 import { introspectPostgres } from "./driver/tables/introspect_postgres.ts";
 import { readPostgresPolicyBypasses, readPostgresRoleLimits } from "./driver/row_security.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { uninstallFromServer } from "./installed/uninstall_from_server.ts";
 import { canCompareTypes } from "./migrations/comparable_types.ts";
 import {
-  tablesWithEffectsAloneSql,
-  tablesWithLaterChangesSql,
-} from "./driver/tables/later_changes.ts";
+  tablesChangedByEmptyWriteSql,
+  tablesWithAfterTriggersSql,
+} from "./driver/tables/tables_with_triggers_sql.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
@@ -33,13 +33,13 @@ export const postgresEngine: DatabaseEngine = {
     foldName: (name) => name,
     maxNameBytes,
     mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
-    tablesWithLaterChanges: tablesWithLaterChangesSql,
-    tablesWithEffectsAlone: tablesWithEffectsAloneSql,
+    tablesWithLaterChanges: tablesWithAfterTriggersSql,
+    tablesWithEffectsAlone: tablesChangedByEmptyWriteSql,
     conflictTables: () => Promise.resolve([]),
   },
   changes: postgresChangesEngine,
   constraints: {
-    columnsOf: (error, { table, driver }) => postgresConstraintColumns(error, table, driver),
+    columnsOf: (error, { table, driver }) => columnsViolatedOnPostgres(error, table, driver),
   },
   installed: {
     triggers: `SELECT string_agg(

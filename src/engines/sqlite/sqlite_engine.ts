@@ -1,7 +1,7 @@
 import type { DatabaseEngine } from "../../db/engine/engine.ts";
 import {
   columnsOfBrokenReferences,
-  sqliteConstraintColumns,
+  columnsViolatedOnSqlite,
 } from "./constraints/sqlite_constraint.ts";
 import { introspectSqlite } from "./driver/introspect_sqlite.ts";
 import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
@@ -33,7 +33,7 @@ export const sqliteEngine: DatabaseEngine = {
   changes: sqliteChangesEngine,
   constraints: {
     async columnsOf(error, { table, values, driver }) {
-      if (error.kind !== "foreign-key") return await sqliteConstraintColumns(error, table, driver);
+      if (error.kind !== "foreign-key") return await columnsViolatedOnSqlite(error, table, driver);
       const broken = values === null ? [] : await columnsOfBrokenReferences(values, table, driver);
       return broken.map(({ dbName }) => dbName);
     },

@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
-import { type Comparison, directTerms, type Filter } from "../filter.ts";
+import { type Comparison, type Filter, termsOnSameRow } from "../filter.ts";
 import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
@@ -56,7 +56,7 @@ export function isDecidableInMemory(filter: Filter, certification: CertifiedComp
     case "and":
     case "or":
     case "not":
-      return directTerms(filter).every((term) => isDecidableInMemory(term, certification));
+      return termsOnSameRow(filter).every((term) => isDecidableInMemory(term, certification));
     case "related":
       return false;
     case "compare":

@@ -6,7 +6,7 @@ import { columnValue } from "./row_matches.ts";
 /** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
   /**
-   * The in-process values, including hidden columns. {@link keepStoredForms} attaches the stored
+   * The in-process values, including hidden columns. {@link attachStoredForms} attaches the stored
    * values of which the row has no exact representation.
    */
   readonly row: Row;
@@ -22,7 +22,7 @@ const storedForms = Symbol("stored forms");
  * a timestamp in another format than the column's, bytes in a text column. Filters must be
  * evaluated on the stored values.
  */
-export function keepStoredForms(
+export function attachStoredForms(
   row: Row,
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],

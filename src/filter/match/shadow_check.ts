@@ -1,7 +1,7 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { createInMemoryMatcher } from "./in_memory_matcher.ts";
-import { type Comparison, directTerms, type Filter } from "../filter.ts";
+import { type Comparison, type Filter, termsOnSameRow } from "../filter.ts";
 import { unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import type { RowImage } from "./row_image.ts";
 
@@ -22,7 +22,7 @@ export function comparisonsToCheck(
   allowance: WorkAllowance = unlimitedWork,
 ): readonly DecidedComparison[] {
   if (filter.kind !== "compare") {
-    return directTerms(filter).flatMap((term) =>
+    return termsOnSameRow(filter).flatMap((term) =>
       comparisonsToCheck(term, image, certification, allowance)
     );
   }

@@ -17,7 +17,7 @@ export function patternFault(pattern: string): string | null {
  * Returns how many characters of a LIKE pattern count towards the limit of a filter's patterns:
  * none if the only wildcards are `%` at its ends, because that is a fast string search.
  */
-export function countedPatternCharacters(pattern: string): number {
+export function patternCharactersForLimit(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }
 

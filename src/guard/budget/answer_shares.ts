@@ -1,4 +1,4 @@
-import type { AnswerStorageShares } from "../../idempotency/answer_shares.ts";
+import type { ResponseStorageShares } from "../../idempotency/answer_shares.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { BucketPolicy } from "./token_bucket.ts";
@@ -17,10 +17,10 @@ interface Unreconciled {
  * bytes, which refills within `ttlMs`, because its stored responses expire. A process reports to
  * the bucket in the store only after each mebibyte, so that most requests do not wait.
  */
-export function createAnswerStorageShares(
+export function createResponseStorageShares(
   ttlMs: number,
   limiterOf: (policy: BucketPolicy) => RateLimiter,
-): AnswerStorageShares {
+): ResponseStorageShares {
   const clients = boundedMap<string, Unreconciled>(50_000);
   let limiter: RateLimiter | null = null;
 

@@ -45,7 +45,7 @@ const classOptions = group(
   } satisfies Described<BudgetClassOptions>,
 );
 
-export const budgetOptionDescriptions = group(
+export const budgetOptionRules = group(
   {
     classes: mapOf(classOptions.required()).required(),
     classify: callback<Classify>(),

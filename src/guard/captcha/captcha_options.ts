@@ -14,9 +14,9 @@ export interface CaptchaOptions {
 }
 
 /** Defines a string that a header can contain, such as a key or the name of an action. */
-export const headerTextDescription = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
+export const headerTextOptionRule = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
-export const captchaOptionDescriptions = group(
+export const captchaOptionRules = group(
   {
     verifier: testedValue<CaptchaVerifier>(
       "a verifier: an object with a provider, a siteKey and a function verify",
@@ -38,7 +38,7 @@ export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
 ): ResolvedCaptchaOptions {
-  const { verifier, tokenHeader, allowTestKeys } = captchaOptionDescriptions.required().read(
+  const { verifier, tokenHeader, allowTestKeys } = captchaOptionRules.required().read(
     options,
     {
       subject: "Cannot start",
@@ -72,6 +72,6 @@ function isVerifier(verifier: unknown): boolean {
   return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
     typeof verifier.verify === "function" &&
     ["provider", "siteKey"].every((name) =>
-      headerTextDescription.rules.fits(Reflect.get(verifier, name))
+      headerTextOptionRule.rules.fits(Reflect.get(verifier, name))
     );
 }

@@ -3,7 +3,7 @@ import { number } from "../../options/option_kinds.ts";
 import type { CaptchaVerifier } from "./captcha_verifier.ts";
 import {
   createSiteVerifier,
-  siteVerifyOptionDescriptions,
+  siteVerifyOptionRules,
   type SiteVerifyOptions,
 } from "./siteverify_protocol.ts";
 
@@ -13,8 +13,8 @@ export interface RecaptchaOptions extends SiteVerifyOptions {
   readonly minScore?: number | undefined;
 }
 
-export const recaptchaOptionDescriptions = {
-  ...siteVerifyOptionDescriptions,
+export const recaptchaOptionRules = {
+  ...siteVerifyOptionRules,
   minScore: number({ from: 0, to: 1 }),
 } satisfies Described<RecaptchaOptions>;
 
@@ -35,7 +35,7 @@ export const recaptchaOptionDescriptions = {
  * ```
  */
 export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
-  const { minScore, ...siteOptions } = group(recaptchaOptionDescriptions).required().read(options, {
+  const { minScore, ...siteOptions } = group(recaptchaOptionRules).required().read(options, {
     subject: "Cannot start",
     path: "recaptcha",
   });

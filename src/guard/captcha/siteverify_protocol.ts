@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../../options/option.ts";
 import { callback, testedValue, textLike } from "../../options/option_kinds.ts";
 import { parseJsonObject } from "../../protocol/json_object.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import { headerTextDescription } from "./captcha_options.ts";
+import { headerTextOptionRule } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** The options for the protocol "siteverify", which all these CAPTCHA vendors use. */
@@ -22,10 +22,10 @@ export interface SiteVerifyOptions {
 /** A space in a key is a mistake of copying. */
 const key = testedValue<string>(
   "a key as the vendor gave it, without spaces",
-  (given) => headerTextDescription.rules.fits(given),
+  (given) => headerTextOptionRule.rules.fits(given),
 );
 
-export const siteVerifyOptionDescriptions = {
+export const siteVerifyOptionRules = {
   siteKey: key.required(),
   secret: key.required(),
   hostnames: listOf('hosts, like "example.com"', textLike("a host", /^[^\s/:]+$/)),
@@ -64,7 +64,7 @@ export function createSiteVerifier(
 ): CaptchaVerifier {
   const { provider, hasActions, testKeys, tries, maxTokenLength } = vendor;
   const place = { subject: "Cannot start", path: provider };
-  const read = group(siteVerifyOptionDescriptions).required().read(options, place);
+  const read = group(siteVerifyOptionRules).required().read(options, place);
   const { siteKey, secret, endpoint = vendor.endpoint, hostnames = null } = read;
   const rules = { hostnames, minScore: vendor.minScore };
 

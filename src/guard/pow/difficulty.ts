@@ -50,7 +50,7 @@ export async function callTrustHook(
  * Returns the difficulty when the budget is used up. Any missing token adds one bit, which doubles
  * the work. Each doubling of the missing tokens relative to the capacity adds one more.
  */
-export function overflowDifficulty(base: number, deficit: number, capacity: number): number {
+export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, maxDifficulty);
 }

@@ -1,6 +1,6 @@
 import { type Described, group } from "../../options/option.ts";
 import { callback, whole } from "../../options/option_kinds.ts";
-import { describeSecretOption, resolveSecrets } from "../../runtime/resolve_secrets.ts";
+import { resolveSecrets, secretOptionRule } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { maxDifficulty, type Trust } from "./difficulty.ts";
 
@@ -20,9 +20,9 @@ export interface PowOptions {
   readonly trust?: Trust | undefined;
 }
 
-export const powOptionDescriptions = group(
+export const powOptionRules = group(
   {
-    secret: describeSecretOption(),
+    secret: secretOptionRule(),
     difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
     // A token has six bytes for its expiry.
     challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
@@ -43,7 +43,7 @@ export function resolvePowOptions(
   isProduction: boolean,
   runtime: Runtime,
 ): ResolvedPowOptions {
-  const { secret, ...others } = powOptionDescriptions.required().read(options, {
+  const { secret, ...others } = powOptionRules.required().read(options, {
     subject: "Cannot start",
     path: "abuseProtection.pow",
   });

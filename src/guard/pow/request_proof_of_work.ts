@@ -3,7 +3,7 @@ import type { ResolvedAbuseProtection } from "../abuse_protection_options.ts";
 import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest } from "../guarded_request.ts";
 import type { PowGate } from "../operation_protection.ts";
-import { callTrustHook, overflowDifficulty } from "./difficulty.ts";
+import { callTrustHook, difficultyOverBudget } from "./difficulty.ts";
 import type { ProofOfWork, UsedSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
@@ -43,7 +43,7 @@ export class RequestProofOfWork {
       difficulty = Math.max(difficulty, await this.#gateDifficulty(gate));
     }
     if (demand.overflow) {
-      difficulty = Math.max(difficulty, await this.#overflowDifficulty(budget));
+      difficulty = Math.max(difficulty, await this.#difficultyOverBudget(budget));
     }
     if (difficulty === 0) return;
     const { request: { method, headers }, target: { path, query }, user } = this.#guarded;
@@ -67,11 +67,11 @@ export class RequestProofOfWork {
     return await callTrustHook(trust, question, this.#options.runtime);
   }
 
-  async #overflowDifficulty(budget: RequestBudget | null): Promise<number> {
+  async #difficultyOverBudget(budget: RequestBudget | null): Promise<number> {
     if (budget === null) return 0;
     const { difficulty, trust } = this.#options.abuse.pow();
     const { deficit, capacity } = budget;
-    const base = overflowDifficulty(difficulty, deficit, capacity);
+    const base = difficultyOverBudget(difficulty, deficit, capacity);
     const { user, request } = this.#guarded;
     const question = { user, request, reason: "budget", deficit, base } as const;
     return await callTrustHook(trust, question, this.#options.runtime);

@@ -4,7 +4,7 @@ import type { User } from "../../auth/user.ts";
 /** An account: a user that logs in with an e-mail address and a password. */
 export interface Account {
   readonly id: string;
-  /** The e-mail address in the normalized form of `normalEmail`. */
+  /** The e-mail address in the normalized form of `normalizeEmail`. */
   readonly email: string;
   readonly name: string | null;
   readonly roles: readonly string[];

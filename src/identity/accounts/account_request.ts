@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { NewSession } from "../sessions/sessions.ts";
-import { type normalEmail, normalExistingEmail } from "../signups/normal_email.ts";
+import { type normalizeEmail, normalizeStoredEmail } from "../signups/normalize_email.ts";
 
 /** A request to an account route, after its body was read. */
 export interface AccountRequest {
@@ -56,7 +56,7 @@ export class AccountFields {
   }
 
   /** Returns the e-mail address as `spelling` normalizes it, which is stricter for a signup. */
-  email(spelling: typeof normalEmail = normalExistingEmail): string {
+  email(spelling: typeof normalizeEmail = normalizeStoredEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
     if (email === null && given !== "") this.refuse("email", "is no e-mail address");

@@ -1,4 +1,4 @@
-import { afterPendingIo } from "../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
 /** Runs work after responses. Closing the app waits for it. */
@@ -12,7 +12,7 @@ export class BackgroundTasks {
 
   /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
-    const running = new Promise<void>((resolve) => afterPendingIo(resolve)).then(work)
+    const running = new Promise<void>((resolve) => runAfterPendingIo(resolve)).then(work)
       // The client already has its response, and can repeat the request.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));

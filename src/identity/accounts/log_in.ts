@@ -1,6 +1,6 @@
 import { instantOf } from "../../schema/instant.ts";
 import { Problem } from "../../problem/problem.ts";
-import { requestSessionToken } from "../sessions/session_auth.ts";
+import { sessionTokenOfRequest } from "../sessions/session_auth.ts";
 import { type Account, userForResponse, userOfAccount } from "./account.ts";
 import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
@@ -51,7 +51,7 @@ export async function beginSession(
   transport: LoginFields["transport"],
   { sessions, cookie }: AccountService,
 ): Promise<AccountReply> {
-  const carried = requestSessionToken(request, cookie);
+  const carried = sessionTokenOfRequest(request, cookie);
   if (carried !== null) await sessions.end(carried.token);
   const session = await sessions.begin(account);
   const body = {

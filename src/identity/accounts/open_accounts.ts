@@ -4,7 +4,7 @@ import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schem
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import type { Accounts } from "./account.ts";
-import { findableBySpellings } from "../signups/spelled_accounts.ts";
+import { withEmailSpellings } from "../signups/spelled_accounts.ts";
 import { createKvAccounts } from "./kv_accounts.ts";
 import type {
   PasswordAuthOptions,
@@ -30,7 +30,7 @@ export async function openAccounts(
   signup: { readonly roles: readonly string[] } | false,
   { store, db, runtime }: Pick<AuthenticatorDependencies, "store" | "db" | "runtime">,
 ): Promise<Accounts> {
-  if (users === "kv") return findableBySpellings(createKvAccounts(store.need("accounts"), runtime));
+  if (users === "kv") return withEmailSpellings(createKvAccounts(store.need("accounts"), runtime));
   if (users === undefined) await db.createTables([usersTable]);
   const given: UsersOptions = users === undefined
     ? { table: usersTable }
@@ -57,7 +57,7 @@ export async function openAccounts(
   const own = given.db ?? db;
   await requireColumns(own, table, users === undefined);
   const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
-  return findableBySpellings(
+  return withEmailSpellings(
     createTableAccounts({ db: own, table, columns, isConflicting }, runtime),
   );
 }

@@ -16,7 +16,7 @@ import { LoginLimiter } from "./login_limiter.ts";
 import { createMails } from "./mails.ts";
 import { openAccounts } from "./open_accounts.ts";
 import {
-  passwordAuthOptionDescriptions,
+  passwordAuthOptionRules,
   type PasswordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
@@ -52,7 +52,7 @@ import { createPasswords, type Passwords } from "./passwords.ts";
  */
 export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDefinition {
   const place = { subject: "Cannot start", path: "passwordAuth" };
-  const resolved = passwordAuthOptionDescriptions.read(options, place);
+  const resolved = passwordAuthOptionRules.read(options, place);
   const definition: PasswordAuthDefinition = {
     name: "passwordAuth",
     open: (parts: AuthenticatorDependencies) => open(resolved, options, parts),

@@ -1,10 +1,7 @@
 import { databaseOption } from "../../db/require_database.ts";
-import { headerTextDescription } from "../../guard/captcha/captcha_options.ts";
-import {
-  accountPowOptionDescription,
-  type AccountPowOptions,
-} from "../../guard/account_protection.ts";
-import { costOptionDescription } from "../../guard/resource_protection_options.ts";
+import { headerTextOptionRule } from "../../guard/captcha/captcha_options.ts";
+import { accountPowOptionRule, type AccountPowOptions } from "../../guard/account_protection.ts";
+import { costOptionRule } from "../../guard/resource_protection_options.ts";
 import { type Described, either, group, listOf } from "../../options/option.ts";
 import {
   callback,
@@ -18,10 +15,7 @@ import {
 } from "../../options/option_kinds.ts";
 import { type ColumnLike, isColumn, isTableLike, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import {
-  sessionCookieOptionDescriptions,
-  type SessionCookieOptions,
-} from "../sessions/session_cookie.ts";
+import { sessionCookieOptionRules, type SessionCookieOptions } from "../sessions/session_cookie.ts";
 import type { SendMail } from "./mails.ts";
 import type { PasswordHasher, ScryptCost } from "./passwords.ts";
 import type { Database } from "../../db/database.ts";
@@ -182,8 +176,8 @@ export interface LinkOptions {
 }
 
 const gate = {
-  pow: accountPowOptionDescription,
-  captcha: either(flag(), group({ action: headerTextDescription })).default(false),
+  pow: accountPowOptionRule,
+  captcha: either(flag(), group({ action: headerTextOptionRule })).default(false),
 } satisfies Described<AccountGateOptions>;
 
 const column = testedValue<UserColumn>(
@@ -225,13 +219,13 @@ const scryptCost = group(
 
 const loginOptions = group(
   {
-    cost: group({ failed: costOptionDescription.default(1) }).default({}),
+    cost: group({ failed: costOptionRule.default(1) }).default({}),
     pow: gate.pow,
     captcha: either(
       flag(),
       group(
         {
-          action: headerTextDescription,
+          action: headerTextOptionRule,
           required: callback<CaptchaRequired>(),
         } satisfies Described<LoginCaptchaOptions>,
       ),
@@ -239,7 +233,7 @@ const loginOptions = group(
   } satisfies Described<LoginOptions>,
 );
 
-export const passwordAuthOptionDescriptions = group(
+export const passwordAuthOptionRules = group(
   {
     users: either(
       oneOf("kv"),
@@ -254,7 +248,7 @@ export const passwordAuthOptionDescriptions = group(
       group(
         {
           ...gate,
-          cost: costOptionDescription.default(1),
+          cost: costOptionRule.default(1),
           verify: flag().default(true),
           roles: listOf("roles", textLike("a text", /./)).default([]),
         } satisfies Described<SignupOptions>,
@@ -265,7 +259,7 @@ export const passwordAuthOptionDescriptions = group(
       group(
         {
           ...gate,
-          cost: costOptionDescription.default(1),
+          cost: costOptionRule.default(1),
           ttlMs: whole({ from: 60_000 }).default(3_600_000),
         } satisfies Described<PasswordResetOptions>,
       ),
@@ -274,7 +268,7 @@ export const passwordAuthOptionDescriptions = group(
       {
         idleMs: whole({ from: 1_000 }).default(86_400_000),
         maxMs: whole({ from: 1_000 }).default(30 * 86_400_000),
-        cookie: sessionCookieOptionDescriptions.default({}),
+        cookie: sessionCookieOptionRules.default({}),
       } satisfies Described<SessionOptions>,
     ).default({}),
     passwords: group(
@@ -293,7 +287,7 @@ export const passwordAuthOptionDescriptions = group(
 ).default({});
 
 export type ResolvedPasswordAuthOptions = NonNullable<
-  ReturnType<typeof passwordAuthOptionDescriptions.read>
+  ReturnType<typeof passwordAuthOptionRules.read>
 >;
 
 function isTable(given: unknown): boolean {

@@ -12,7 +12,7 @@ import { beginSession, type LoginFields } from "./log_in.ts";
 import { linkWithToken } from "./mails.ts";
 import { countMail } from "../signups/mail_limits.ts";
 import { maxPasswordLength, readNewPassword, requireGoodPassword } from "./password_rules.ts";
-import { normalEmail } from "../signups/normal_email.ts";
+import { normalizeEmail } from "../signups/normalize_email.ts";
 import { readSignupCookie } from "../signups/signup_cookie.ts";
 
 export interface SignupFields extends LoginFields {
@@ -29,7 +29,7 @@ interface PendingSignup {
 
 /** Reads the body of a signup. Throws a 422 if it is invalid. */
 export function readSignup({ fields }: AccountRequest, service: AccountService): SignupFields {
-  const email = fields.email(normalEmail);
+  const email = fields.email(normalizeEmail);
   const password = readNewPassword(fields, service.rules);
   const name = readName(fields);
   const transport = fields.oneOf("transport", "cookie", "bearer");

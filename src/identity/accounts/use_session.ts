@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { requireOwnPage } from "../sessions/origin_check.ts";
-import { type RequestSessionToken, requestSessionToken } from "../sessions/session_auth.ts";
+import { type RequestSessionToken, sessionTokenOfRequest } from "../sessions/session_auth.ts";
 import type { Account } from "./account.ts";
 import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
@@ -98,7 +98,7 @@ function writingToken(
   { request }: AccountRequest,
   { cookie, trustedOrigins }: AccountService,
 ): RequestSessionToken | null {
-  const carried = requestSessionToken(request, cookie);
+  const carried = sessionTokenOfRequest(request, cookie);
   if (carried?.isCookie === true) requireOwnPage(request, trustedOrigins);
   return carried;
 }

@@ -1,7 +1,7 @@
 import { type Described, either, group, listOf } from "../../options/option.ts";
 import { callback, flag, oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
-import { describeSecretOption } from "../../runtime/resolve_secrets.ts";
+import { secretOptionRule } from "../../runtime/resolve_secrets.ts";
 import type { User } from "../../auth/user.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
@@ -89,9 +89,9 @@ const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 
-export const jwtAuthOptionDescriptions = group(
+export const jwtAuthOptionRules = group(
   {
-    secret: describeSecretOption(),
+    secret: secretOptionRule(),
     key: publicKey,
     jwks: keySetUrl,
     algorithms: listOf("algorithms", algorithm)
@@ -106,12 +106,12 @@ export const jwtAuthOptionDescriptions = group(
 ).required();
 
 /** The options of JSON Web Tokens, with all defaults applied. */
-export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionDescriptions.read>>;
+export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;
 
 /** Parses the options. Throws a plain Error if one is invalid, or if not exactly one key is set. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
-  const read = jwtAuthOptionDescriptions.read(options, { subject, path: "jwtAuth" });
+  const read = jwtAuthOptionRules.read(options, { subject, path: "jwtAuth" });
   const given = (["secret", "key", "jwks"] as const).filter((name) => read[name] !== undefined);
   if (given.length !== 1) {
     const found = given.length === 0 ? "none of them is" : `${given.join(" and ")} are`;

@@ -27,7 +27,7 @@ export interface ApiKeyAuthOptions {
 /** Returns the user of an API key. */
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
-export const apiKeyAuthOptionDescriptions = group(
+export const apiKeyAuthOptionRules = group(
   {
     header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),
     user: callback<UserOfKey>(),
@@ -53,7 +53,7 @@ export const apiKeyAuthOptionDescriptions = group(
  */
 export function apiKeyAuth(options: ApiKeyAuthOptions = {}): AuthenticatorDefinition {
   const place = { subject: "Cannot start", path: "apiKeyAuth" };
-  const { header, user = userOfKey } = apiKeyAuthOptionDescriptions.read(options, place);
+  const { header, user = userOfKey } = apiKeyAuthOptionRules.read(options, place);
   return {
     name: "apiKeyAuth",
     open: (parts: AuthenticatorDependencies) => open(header, user, parts),

@@ -19,7 +19,7 @@ export interface RequestSessionToken {
 }
 
 /** Returns the session token of a request from `Authorization`, or else from the cookie. */
-export function requestSessionToken(
+export function sessionTokenOfRequest(
   request: Request,
   cookie: SessionCookie,
 ): RequestSessionToken | null {
@@ -37,7 +37,7 @@ export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
 ): Authenticator["identify"] {
   return function identify(request): MaybePromise<Identification | null> {
-    const carried = requestSessionToken(request, cookie);
+    const carried = sessionTokenOfRequest(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
     // The origin is checked before the session, so that other sites cannot find out if it exists.

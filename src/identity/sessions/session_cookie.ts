@@ -18,7 +18,7 @@ export interface SessionCookieOptions {
   readonly secure?: boolean | undefined;
 }
 
-export const sessionCookieOptionDescriptions = group(
+export const sessionCookieOptionRules = group(
   {
     sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
     secure: flag(),

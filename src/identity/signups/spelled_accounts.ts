@@ -1,8 +1,8 @@
 import type { Accounts } from "../accounts/account.ts";
-import { emailSpellings } from "./normal_email.ts";
+import { emailSpellings } from "./normalize_email.ts";
 
 /** Wraps accounts, so that an address is found by each spelling of its domain. */
-export function findableBySpellings(accounts: Accounts): Accounts {
+export function withEmailSpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
     // Looks up all spellings, so that the response time does not depend on the one that exists.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));

@@ -9,7 +9,7 @@ import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-export interface AggregateReading {
+export interface AggregateReadResult {
   readonly groups: readonly AggregateGroup[];
   /** Maintains the result in memory; null if the database must compute it after each change. */
   readonly incremental: IncrementalAggregate | null;
@@ -58,7 +58,7 @@ export class AggregateReader {
   }
 
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
-  async read(): Promise<AggregateReading> {
+  async read(): Promise<AggregateReadResult> {
     const { runtime: { clock }, limits } = this.#context;
     // The query also returns metrics that the stream omits, and one group more than its limit.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
@@ -76,7 +76,7 @@ export class AggregateReader {
   }
 
   /** Reads all groups to maintain them in memory. Returns null if memory cannot do this. */
-  async #readIncremental(): Promise<AggregateReading | null> {
+  async #readIncremental(): Promise<AggregateReadResult | null> {
     const { memory, holder } = this.#options;
     if (this.#maintenancePlan === null || !memory.hasRoom(holder, this.#neededBytes)) return null;
     try {
@@ -89,7 +89,7 @@ export class AggregateReader {
   }
 
   /** Reads all groups. Returns null if memory cannot maintain them, and then never tries again. */
-  async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
+  async #readGroups(plan: MaintenancePlan): Promise<AggregateReadResult | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);
     const incremental = IncrementalAggregate.of(found, plan, matcher);
@@ -103,7 +103,7 @@ export class AggregateReader {
   async #fetch(
     plan: AggregatePlan,
     maxBytes: number,
-  ): Promise<Omit<AggregateReading, "incremental">> {
+  ): Promise<Omit<AggregateReadResult, "incremental">> {
     const { query: { reader }, holder: { identity } } = this.#options;
     const { log, limits: { queryTimeoutMs: timeoutMs } } = this.#context;
     const limits = { identity, signal: this.#abort.signal, maxBytes, timeoutMs };

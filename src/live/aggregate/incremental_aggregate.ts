@@ -10,10 +10,10 @@ import type { Transition } from "../match/row_change.ts";
 import {
   addRow,
   emptyGroup,
-  knownWireValue,
   type MaintainedGroup,
-  maintainedGroup,
   metricResult,
+  recordedJsonValue,
+  toMaintainedGroup,
 } from "./maintained_group.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
@@ -46,7 +46,7 @@ export class IncrementalAggregate {
         const column = columns[index];
         return column !== undefined && fitsKind(value, column);
       });
-      const maintained = fits ? maintainedGroup(group, rank, plan) : null;
+      const maintained = fits ? toMaintainedGroup(group, rank, plan) : null;
       const id = idOf(group.key, columns);
       // Two groups of the database can have equal keys in JavaScript, e.g. after invalid UTF-8.
       if (maintained === null || incremental.#entries.has(id)) return null;
@@ -91,7 +91,7 @@ export class IncrementalAggregate {
   /** Returns the group key of a row, or undefined if a key column has no exact value in memory. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
-    const key = columns.map((column) => knownWireValue(row, column));
+    const key = columns.map((column) => recordedJsonValue(row, column));
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 

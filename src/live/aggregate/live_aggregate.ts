@@ -10,7 +10,7 @@ import type { LiveQuery } from "../live_query.ts";
 import type { Transition } from "../match/row_change.ts";
 import { evaluateChanges } from "../stream/evaluate_changes.ts";
 import type { StreamContext } from "../stream_context.ts";
-import { AggregateReader, type AggregateReading } from "./aggregate_reader.ts";
+import { AggregateReader, type AggregateReadResult } from "./aggregate_reader.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
 import type { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
@@ -234,7 +234,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   /** Adopts the result of a read. Compares it with the result in memory if both are current. */
-  async #adopt({ groups, incremental, position }: AggregateReading): Promise<void> {
+  async #adopt({ groups, incremental, position }: AggregateReadResult): Promise<void> {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
     const window = history.readFromMemory(historyCursorAt(position), unlimitedWindow);

@@ -38,7 +38,7 @@ export interface MetricResult {
 }
 
 /** Converts a group of a query result, or returns null if the group cannot be updated in memory. */
-export function maintainedGroup(
+export function toMaintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
   plan: MaintenancePlan,
@@ -79,7 +79,7 @@ export function addRow(
   for (const [index, column] of summed.entries()) {
     const total = group.totals[index];
     if (total === undefined || isShared(column)) continue;
-    const value = knownWireValue(row, column);
+    const value = recordedJsonValue(row, column);
     if (value === undefined) return false;
     if (value === null) continue;
     const { units, scale } = parseExactDecimal(String(value));
@@ -88,7 +88,7 @@ export function addRow(
   }
   for (const [index, { metric: { column }, compare }] of extremes.entries()) {
     if (isShared(column)) continue;
-    const value = knownWireValue(row, column);
+    const value = recordedJsonValue(row, column);
     if (value === undefined) return false;
     if (value === null) continue;
     const current = group.extremes[index] ?? null;
@@ -143,7 +143,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
 }
 
 /** Returns a column's value as in JSON; undefined if the value is not recorded or not exact. */
-export function knownWireValue(row: Row, column: ColumnInfo): unknown {
+export function recordedJsonValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);
   const isExact = fitsKind(value, column) && storedForm(row, column) === undefined;

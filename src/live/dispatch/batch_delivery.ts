@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
-import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
+import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import type { BatchEvents, GroupTransitions } from "./batch_events.ts";
@@ -7,7 +7,7 @@ import { EventRenderer } from "./event_renderer.ts";
 import type { FanOut, GroupBytes } from "./fan_out.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
 import { resumeTokenText, toBytes } from "./server_sent_events.ts";
-import { sharedIdentity } from "../match/evaluation_limits.ts";
+import { sharedIdentity } from "../match/live_read_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 export interface BatchDeliveryOptions {
@@ -51,7 +51,7 @@ export class BatchDelivery {
       // Only streams need the text of events. Transition listeners receive the transitions.
       if (group.liveSubscribers.size === 0) continue;
       const key = rendererKey(group);
-      const seq = group.isSentByStep && to !== null ? positionOrdinal(to) : null;
+      const seq = group.isSentByStep && to !== null ? logPositionOrdinal(to) : null;
       const renderer = this.#renderers.get(key) ?? new EventRenderer(group.query, seq);
       this.#renderers.set(key, renderer);
       for (const transition of transitions) if (transition !== null) renderer.add(transition);

@@ -1,9 +1,9 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
-import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
+import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
-import { sharedIdentity } from "../match/evaluation_limits.ts";
+import { sharedIdentity } from "../match/live_read_limits.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import type { Matcher } from "../match/matcher.ts";
 import {
@@ -162,7 +162,7 @@ export class BatchDispatch {
       );
       for (const includeGroup of overflowing) this.#overflow(includeGroup);
       for (const { row, groups } of rows) {
-        const rowChange = unchangedRow(row, positionOrdinal(to));
+        const rowChange = unchangedRow(row, logPositionOrdinal(to));
         for (const { index } of groups) {
           index.visit(rowChange, (group) => {
             if (group.hasListeners) this.matchRow(group, rowChange);

@@ -1,5 +1,5 @@
 import type { Position } from "../../db/changes/log_position.ts";
-import { afterPendingIo } from "../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../runtime/event_loop.ts";
 import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -65,7 +65,7 @@ export class FanOut {
         for (const subscriber of group.liveSubscribers) {
           if (alreadyServed.has(subscriber)) continue;
           if (left-- === 0) {
-            await new Promise<void>(afterPendingIo);
+            await new Promise<void>(runAfterPendingIo);
             left = maxAtOnce - 1;
           }
           deliver(chunk, subscriber, to);

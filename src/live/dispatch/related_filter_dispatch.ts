@@ -1,9 +1,9 @@
 import type { Change } from "../../db/changes/change_log.ts";
-import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
+import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
-import { sharedIdentity } from "../match/evaluation_limits.ts";
+import { sharedIdentity } from "../match/live_read_limits.ts";
 import { mayAffectFilter } from "../match/may_affect_filter.ts";
 import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
 import type { GroupEvents } from "./group_listener.ts";
@@ -66,7 +66,7 @@ export class RelatedFilterDispatch {
     if (!this.#affectedParents.isEmpty) {
       const { rows, overflowing } = await this.#affectedParents.findAll(log, to);
       for (const { row, groups } of rows) {
-        const rowChange = unchangedRow(row, positionOrdinal(to));
+        const rowChange = unchangedRow(row, logPositionOrdinal(to));
         for (const group of groups) {
           this.#isolate(group, () => {
             // A row that surely does not match is not read. An error ends only the group's streams.

@@ -5,7 +5,12 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { type IncludePath, linkKeysOf } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
-import { addLinkKey, type ParentRows, type ParentSearch, searchParents } from "./search_parents.ts";
+import {
+  addParentKey,
+  type ParentRows,
+  type ParentSearch,
+  searchParents,
+} from "./search_parents.ts";
 
 /** A group of subscribers whose rows can be affected by changed related rows. */
 export interface AffectedGroup {
@@ -56,7 +61,7 @@ export class AffectedParents<G extends AffectedGroup> {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;
       for (const key of linkKeysOf(change, path)) {
-        addLinkKey(this.#searchOf(path, group).keys, key, [group]);
+        addParentKey(this.#searchOf(path, group).keys, key, [group]);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
-import { directTerms, type Filter } from "../../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
@@ -21,7 +21,7 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
     case "and":
     case "or":
     case "not":
-      return directTerms(filter).reduce((bits, term) => bits | columnsReadBy(term, table), 0);
+      return termsOnSameRow(filter).reduce((bits, term) => bits | columnsReadBy(term, table), 0);
     case "compare":
       return bitAt(table.columns.indexOf(filter.column));
     case "related":

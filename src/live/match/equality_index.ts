@@ -3,7 +3,7 @@ import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_te
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
-import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";
@@ -93,7 +93,7 @@ function groupsOf<G>(
 type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {
-  const short = typeof value === "bigint" ? shortestInteger(value) : value;
+  const short = typeof value === "bigint" ? numberOrBigint(value) : value;
   return typeof short === "number" && kindProperties[column.kind].arithmetic !== "decimal"
     ? short
     : canonicalValueText(short, column);

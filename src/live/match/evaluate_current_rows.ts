@@ -2,7 +2,7 @@ import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
-import { keepStoredForms, type RowImage } from "../../filter/match/row_image.ts";
+import { attachStoredForms, type RowImage } from "../../filter/match/row_image.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -15,7 +15,7 @@ import { type RowChange, rowChangeKey, type Transition, transitionKind } from ".
 import { compileFiltersOnRows } from "../../compile/filters_on_rows.ts";
 import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { evaluationLimits } from "./evaluation_limits.ts";
+import { liveReadLimits } from "./live_read_limits.ts";
 
 /** Changed rows to evaluate in their current state, because the filter reads related rows. */
 export interface RowsToEvaluate {
@@ -308,13 +308,13 @@ export async function readCurrentRows(
       );
       const { rows: cells, position } = await log.readAt(
         statement,
-        evaluationLimits(identity, Infinity),
+        liveReadLimits(identity, Infinity),
       );
       // Without a row, the position may precede the read; callers need one that is not older.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];
-        keepStoredForms(row, read, columns, dialect);
+        attachStoredForms(row, read, columns, dialect);
         const truths = read.slice(columns.length);
         return [keyId(keyOf(row, table), table), { row, passes: truths.map(isTrue) }] as const;
       });

@@ -17,7 +17,7 @@ import {
 } from "../../filter/match/shadow_check.ts";
 import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
+import { liveReadLimits, sharedIdentity } from "./live_read_limits.ts";
 
 /** Evaluates filters for rows: in memory if this is exact and cheap, otherwise in the database. */
 export interface Matcher {
@@ -57,7 +57,7 @@ export function createMatcher(
   const evaluateInDatabase: Matcher["evaluateInDatabase"] = (table, images, filters, identity) => {
     const isExpensive = evaluationSteps(images, filters) > burstSteps;
     const connection = isExpensive || filters.some((filter) => relatedTerms(filter).length > 0)
-      ? driver.reads(evaluationLimits(identity, maxAnswerBytes, isExpensive))
+      ? driver.reads(liveReadLimits(identity, maxAnswerBytes, isExpensive))
       : driver;
     return evaluateFilters(connection, dialect, { table, images, filters });
   };

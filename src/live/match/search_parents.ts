@@ -3,12 +3,12 @@ import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
-import { keepStoredForms } from "../../filter/match/row_image.ts";
+import { attachStoredForms } from "../../filter/match/row_image.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
-import { evaluationLimits } from "./evaluation_limits.ts";
+import { liveReadLimits } from "./live_read_limits.ts";
 import type { ParentStep } from "./include_path.ts";
 
 /** The part of a group that a search needs. The parents are rows of the group's table. */
@@ -27,13 +27,13 @@ export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups with this include path. All of them have the same table and reader. */
   readonly group: G;
-  readonly keys: LinkKeys<G>;
+  readonly keys: ParentKeys<G>;
 }
 
 /** Keys that lead to parents, by the id of the key, each with the groups that need the parents. */
-export type LinkKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
+export type ParentKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
 
-export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterable<G>): void {
+export function addParentKey<G>(keys: ParentKeys<G>, key: RelatedKey, groups: Iterable<G>): void {
   const id = relatedKeyId(key);
   const known = keys.get(id) ?? { key, groups: new Set() };
   for (const group of groups) known.groups.add(group);
@@ -67,7 +67,7 @@ export async function searchParents<G extends SearchedGroup>(
 
 interface ParentRead<G> {
   readonly step: ParentStep;
-  readonly keys: LinkKeys<G>;
+  readonly keys: ParentKeys<G>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
   readonly identity: string;
@@ -79,7 +79,7 @@ async function readParents<G>(
 ): Promise<ParentRows<G> | null> {
   const { target } = relation;
   const linkKeys = [...keys.values()];
-  const limits = evaluationLimits(identity, maxAffectedBytes);
+  const limits = liveReadLimits(identity, maxAffectedBytes);
   const found = await readRelated({ log, limits, reader }, {
     kind: "related",
     relation,
@@ -97,7 +97,7 @@ async function readParents<G>(
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
   const rows = new Map(found.rows.map((row, index) => {
-    keepStoredForms(row, found.stored[index] ?? [], columns, reader.dialect);
+    attachStoredForms(row, found.stored[index] ?? [], columns, reader.dialect);
     return [row, linkKeys[found.places[index] ?? -1]?.groups ?? new Set<G>()] as const;
   }));
   return { rows, at: found.at };
@@ -132,11 +132,11 @@ async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPl
 function keysOf<G>(
   rows: ReadonlyMap<Row, ReadonlySet<G>>,
   columns: readonly ColumnInfo[],
-): LinkKeys<G> {
-  const keys: LinkKeys<G> = new Map();
+): ParentKeys<G> {
+  const keys: ParentKeys<G> = new Map();
   for (const [row, groups] of rows) {
     const key = relatedKeyOf(row, columns);
-    if (key !== null) addLinkKey(keys, key, groups);
+    if (key !== null) addParentKey(keys, key, groups);
   }
   return keys;
 }

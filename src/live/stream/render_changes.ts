@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
-import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
+import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
 import { compareKeys, type Key } from "../../plan/key.ts";
 import { EventRenderer } from "../dispatch/event_renderer.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
@@ -72,7 +72,7 @@ export async function renderChanges(
     throw error;
   }
   if (transitions === null) return { reason: "relation_overflow" };
-  const renderer = new EventRenderer(query, group.isSentByStep ? positionOrdinal(to) : null);
+  const renderer = new EventRenderer(query, group.isSentByStep ? logPositionOrdinal(to) : null);
   for (const transition of transitions) renderer.add(transition);
   await renderer.prepare(identity);
   if (renderer.isIncomplete) return { reason: "relation_overflow" };
@@ -107,7 +107,7 @@ function unchangedRows<G>(
 ): readonly RowChange[] | null {
   return overflowing.size > 0
     ? null
-    : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
+    : rows.map(({ row }) => unchangedRow(row, logPositionOrdinal(to)));
 }
 
 /** Returns the events of a filter that reads related rows, or null if clients must start over. */

@@ -1,4 +1,4 @@
-import { directTerms, type Filter } from "../../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -56,7 +56,7 @@ function columnsOf(filter: Filter): readonly ColumnInfo[] {
         ...columnsOf(filter.links),
       ];
     default:
-      return directTerms(filter).flatMap(columnsOf);
+      return termsOnSameRow(filter).flatMap(columnsOf);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
 /** Returns a changed copy of a resource. Repeated calls with a resource return the same copy. */
-export type ResourceChanger = (resource: Resource) => Resource;
+export type ResourceTransform = (resource: Resource) => Resource;
 
 /**
  * Returns a function that makes the resources of a database use an open transaction of it. The
@@ -14,7 +14,7 @@ export type ResourceChanger = (resource: Resource) => Resource;
 export function resourcesInTransaction(
   part: TransactionPart,
   base: Resource["driver"],
-): ResourceChanger {
+): ResourceTransform {
   return changedResources((resource) =>
     resource.driver === base ? { driver: part.driver, db: part.handle(resource.sqlPlans) } : null
   );
@@ -25,7 +25,7 @@ export function resourcesInTransaction(
  * all operations that the table allows. The ETags of its rows equal the ETags that users receive,
  * so that a program can compare them.
  */
-export function resourcesForSystem(): ResourceChanger {
+export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;
     return {
@@ -63,7 +63,7 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 /** Changes the related resources too, because the rights of a call apply to them as well. */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,
-): ResourceChanger {
+): ResourceTransform {
   const known = new Map<Resource, Resource>();
   return function changed(resource) {
     const before = known.get(resource);

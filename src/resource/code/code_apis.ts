@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
-import { actingDriver } from "../../db/transact.ts";
+import { driverActingAs } from "../../db/transact.ts";
 import type { Driver } from "../../db/driver.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import { transactionHandle } from "../../db/database_handle.ts";
@@ -20,9 +20,9 @@ import { routesOf } from "../routes/routes.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 import {
-  type ResourceChanger,
-  resourcesForSystem,
+  createSystemTransform,
   resourcesInTransaction,
+  type ResourceTransform,
 } from "./changed_resources.ts";
 import type { AnyApi, CodeApi, CodeTransaction } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
@@ -61,7 +61,7 @@ export class CodeApis {
   readonly #runtime: Runtime;
   readonly #identityOf: Resource["identityOf"];
   readonly #called = new Map<Resource, CalledResource>();
-  readonly #ofSystem: ResourceChanger = resourcesForSystem();
+  readonly #ofSystem: ResourceTransform = createSystemTransform();
   readonly #sqlPlans = new SqlPlans();
 
   /** The keys of `resources` are the decoded paths of the resources, below the base path. */
@@ -189,7 +189,7 @@ export class CodeApis {
     if (within !== null) return await within.join(({ driver }) => run(driver), caller.isSystem);
     try {
       const identityOf = caller.isSystem ? null : this.#identityOf;
-      return await run(identityOf === null ? base : actingDriver(base, identityOf(caller.user)));
+      return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
       // A failed BEGIN or COMMIT, or the failure of the last attempt, is not an error of the
       // caller's own statement.

@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
-import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 
 /** The maximum nesting depth of a value, equal to the maximum in the body of a request. */
 const maxLevels = 32;
@@ -19,7 +19,7 @@ export function copyBody(value: unknown, levels = maxLevels): unknown {
       // JSON has no negative zero.
       return value === 0 ? 0 : value;
     case "bigint":
-      return shortestInteger(value);
+      return numberOrBigint(value);
     case "function":
     case "symbol":
       throw unusable(`it holds a ${typeof value}`);

@@ -1,6 +1,6 @@
 import { authorize } from "../../auth/authorize.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import type { ResourceChanger } from "./changed_resources.ts";
+import type { ResourceTransform } from "./changed_resources.ts";
 import type { CodeCaller } from "../model/code_caller.ts";
 import { codeRequest } from "./code_request.ts";
 import type { Resource } from "../model/resource.ts";
@@ -45,7 +45,7 @@ export interface ImportsFromCode {
 export interface ImportsFromCodeOptions {
   /** The resources by their paths below the base path. */
   readonly resources: ReadonlyMap<string, Resource>;
-  readonly ofSystem: ResourceChanger;
+  readonly ofSystem: ResourceTransform;
   /** The largest size of a row, in bytes. */
   readonly bodyLimit: number;
 }

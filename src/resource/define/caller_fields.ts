@@ -5,7 +5,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerEtagRules } from "../http/etag.ts";
 import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
-import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
+import type { CallerFields, FieldListsOfUser } from "../model/caller_fields.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
@@ -49,7 +49,7 @@ export function widestFields(
 function withinRights(
   { widest, of }: ResolvedFields,
   rightsOf: ColumnRightsOf,
-): FieldsOfCaller {
+): FieldListsOfUser {
   return (user) => {
     const own = of?.(user) ?? { id: "", narrow: () => widest };
     const ofRole = rightsOf(user);
@@ -100,7 +100,7 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
  * statements by the identity of the list of columns.
  */
 function createCallerFields(
-  of: FieldsOfCaller,
+  of: FieldListsOfUser,
   widest: FieldPolicy,
   { table, etag, computed }: CallerFieldsContext,
 ): (user: User | null) => CallerFields {

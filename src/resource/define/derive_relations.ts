@@ -1,5 +1,5 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
-import { pickFixedLimit } from "./resolve_field_lists.ts";
+import { fixedListOrNull } from "./resolve_field_lists.ts";
 import {
   canRelate,
   type ColumnPairs,
@@ -127,7 +127,7 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
   const readable = definition.options.fields?.readable;
   const isNamed = readable === undefined
     ? null
-    : pickFixedLimit(readable, (list) =>
+    : fixedListOrNull(readable, (list) =>
       list.some((reference) =>
         isColumn(reference) ? columnInfoOf(reference) === column : reference === column.name
       ));

@@ -10,13 +10,13 @@ import type {
   FieldOptions,
 } from "../model/resource_options.ts";
 import type { SoftDelete } from "../model/soft_delete.ts";
-import type { CallerFieldLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
+import type { CallerFieldLists, FieldListName, FieldListsOfUser } from "../model/caller_fields.ts";
 
 export interface ResolvedFields {
   /** The most fields that any caller can have. API descriptions contain all of these fields. */
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
-  readonly of: FieldsOfCaller | null;
+  readonly of: FieldListsOfUser | null;
   /** The names of the field lists that depend on the caller. */
   readonly varying: ReadonlySet<FieldListName>;
 }
@@ -47,7 +47,7 @@ export function resolveFieldLists(
   const widest = (option: FieldListName, defaultValue: Iterable<ColumnInfo>): Columns => {
     const list = options[option];
     if (list === undefined) return new Set(defaultValue);
-    return pickFixedLimit(list, (names) => pick(names, option)) ?? new Set(columns);
+    return fixedListOrNull(list, (names) => pick(names, option)) ?? new Set(columns);
   };
   const readable = widest("readable", columns);
   const lists = {
@@ -118,7 +118,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
 }
 
 /** Returns the fixed list, or null if the option is only a function of the user. */
-export function pickFixedLimit<Picked>(
+export function fixedListOrNull<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
 ): Picked | null {

@@ -2,7 +2,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { canGenerate } from "../model/generated_column.ts";
 import type { SoftDelete } from "../model/soft_delete.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
-import type { CheckedDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./check_resource_definition.ts";
 
 type Options = CheckedDefinition["options"];
 

@@ -1,7 +1,4 @@
-import {
-  costOptionDescription,
-  powGateOptionDescription,
-} from "../../guard/resource_protection_options.ts";
+import { costOptionRule, powGateOptionRule } from "../../guard/resource_protection_options.ts";
 import { type Described, group } from "../../options/option.ts";
 import { callback, flag, testedValue } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -13,14 +10,14 @@ const schema = testedValue<StandardSchema>(
   isSchema,
 ).required();
 
-export const procedureOptionDescriptions = group(
+export const procedureOptionRules = group(
   {
     input: schema,
     output: schema,
     public: flag(),
     handler: callback<Procedure["handler"]>().required(),
-    cost: costOptionDescription,
-    pow: powGateOptionDescription,
+    cost: costOptionRule,
+    pow: powGateOptionRule,
   } satisfies Described<Procedure>,
 ).asGiven<Procedure>();
 

@@ -18,7 +18,7 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
-import type { CheckedDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./check_resource_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { EtagKeys } from "../http/etag.ts";
 import { type ColumnRightsOf, widestFields } from "./caller_fields.ts";

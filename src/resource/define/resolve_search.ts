@@ -6,7 +6,7 @@ import type { OpenIndex } from "../../search/open_index.ts";
 import type { SearchField } from "../../search/search_index.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import type { ColumnResolver } from "./column_resolver.ts";
-import type { CheckedDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./check_resource_definition.ts";
 import { isList } from "./resolve_field_lists.ts";
 
 export interface SearchedResource {

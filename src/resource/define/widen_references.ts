@@ -2,7 +2,7 @@ import type { Driver } from "../../db/driver.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import type { TableLike } from "../../schema/table_like.ts";
-import type { CheckedDefinition } from "./read_definition.ts";
+import type { CheckedDefinition } from "./check_resource_definition.ts";
 import { requireTableInfo } from "./resource_definition.ts";
 import { resolveRelations } from "./resolve_relations.ts";
 

@@ -9,7 +9,7 @@ import type { LargeReply, SerializationTurns } from "./large_reply.ts";
 /** The limit for all responses that their clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
-export interface AnswerDelivery extends SerializationTurns {
+export interface ResponseDelivery extends SerializationTurns {
   /** The user or the address that receives the response. */
   readonly identity: string;
   /** True if the responses of the route have been large before. */
@@ -41,14 +41,14 @@ export class InflightResponses {
    * does not count. Throws a 503 if the limit is exceeded, unless the request is a write. A write
    * always gets its response, because only the response confirms the write.
    */
-  add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
+  add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
     if (!hasWritten) this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
   }
 
   /** Counts the bytes of a response that is sent in parts. Throws a 503 above the limit. */
-  hold(bytes: number, delivery: AnswerDelivery): void {
+  hold(bytes: number, delivery: ResponseDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
   }
@@ -57,7 +57,7 @@ export class InflightResponses {
    * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a
    * 503 if the limit is exceeded, and with a 422 if the reply is too large.
    */
-  async write(reply: LargeReply, delivery: AnswerDelivery): Promise<Reply> {
+  async write(reply: LargeReply, delivery: ResponseDelivery): Promise<Reply> {
     const { bytes: held } = reply;
     const { identity } = delivery;
     this.#requireRoom(held, identity);
@@ -83,7 +83,7 @@ export class InflightResponses {
     );
   }
 
-  #holdUntilDelivered(bytes: number, delivery: AnswerDelivery): void {
+  #holdUntilDelivered(bytes: number, delivery: ResponseDelivery): void {
     const delivered = delivery.delivered();
     if (delivered === null) return;
     const { identity } = delivery;

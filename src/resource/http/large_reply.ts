@@ -38,7 +38,7 @@ export class LargeReply {
    * Serializes the data in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
    * Rejects with a 422 as soon as the JSON is too large.
    */
-  async write(turns: SerializationTurns): Promise<WrittenReply> {
+  async write(turns: SerializationTurns): Promise<SerializedReply> {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);
     const body: Uint8Array[] = [];
@@ -63,7 +63,7 @@ export class LargeReply {
 }
 
 /** A reply whose JSON was serialized in parts. */
-export interface WrittenReply {
+export interface SerializedReply {
   readonly reply: Reply;
   readonly bytes: number;
 }

@@ -6,7 +6,7 @@ import {
   smallBodyBytes,
 } from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { exceededJsonLimit, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, type JsonLimits, parseCheckedJson } from "../../schema/exact_json.ts";
 
 export interface BodyLimits {
   /** The maximum size of a body, in bytes. Receiving a larger body fails with 413. */
@@ -60,7 +60,7 @@ export function readBody(
 
 /** Counts the fields in the bytes of a body and parses its JSON. Throws a 400 or 413. */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
-  const value = parseShallowJson(boundedText(bytes, maxFields));
+  const value = parseCheckedJson(boundedText(bytes, maxFields));
   if (value === undefined) {
     throw new Problem("invalid-body", "Cannot read this body: it is not JSON");
   }

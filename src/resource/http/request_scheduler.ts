@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Problem } from "../../problem/problem.ts";
-import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
+import { runAfterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -92,7 +92,7 @@ export class RequestScheduler {
     this.#isInTurn = true;
     this.#beganAt = now;
     this.#begun = 0;
-    afterPendingIo(() => this.#endTurn());
+    runAfterPendingIo(() => this.#endTurn());
   }
 
   #endTurn(): void {
@@ -111,7 +111,7 @@ export class RequestScheduler {
   /** Continues after a real timer: Deno handles all I/O only then (see `createYieldTurn`). */
   async #continue(): Promise<void> {
     this.#isResting = true;
-    await (this.#costMs < expensiveFromMs ? new Promise<void>(afterPendingIo) : sleep(0));
+    await (this.#costMs < expensiveFromMs ? new Promise<void>(runAfterPendingIo) : sleep(0));
     this.#isResting = false;
     while (this.#waiting.size > 0 && this.#mayBegin()) {
       if (this.#waiting.take()?.begin(this.#clock.elapsedMs()) === false) this.#begun--;

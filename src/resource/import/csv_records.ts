@@ -1,6 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { exceededJsonLimit, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, parseCheckedJson, parseJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
@@ -101,7 +101,7 @@ function recordOf(
     if (text === null && column.notNull) continue;
     if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
-      const value = exceededJsonLimit(text, limits) === null ? parseShallowJson(text) : undefined;
+      const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;
       if (value === undefined) {
         return new ImportRecord(line, size, null, { path: name, message: "must be JSON" });
       }

@@ -1,4 +1,4 @@
-import { exceededJsonLimit, parseShallowJson } from "../../schema/exact_json.ts";
+import { exceededJsonLimit, parseCheckedJson } from "../../schema/exact_json.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
@@ -56,7 +56,7 @@ function recordOf(
     const message = `has more ${excess} than ${limits[excess]}`;
     return new ImportRecord(line, size, null, { path: "", message });
   }
-  const body = parseShallowJson(text);
+  const body = parseCheckedJson(text);
   return body === undefined
     ? new ImportRecord(line, size, null, { path: "", message: "is not JSON" })
     : new ImportRecord(line, size, body);

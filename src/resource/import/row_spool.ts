@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { Problem } from "../../problem/problem.ts";
-import { parseShallowJson, writeJson } from "../../schema/exact_json.ts";
+import { parseCheckedJson, writeJson } from "../../schema/exact_json.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
@@ -85,7 +85,7 @@ export class RowSpool implements AsyncDisposable {
 
   #rowsOf(text: string): readonly PreparedRow[] {
     // `#textOf` has written this string, so it has the type.
-    const runs = parseShallowJson(text) as readonly Run[];
+    const runs = parseCheckedJson(text) as readonly Run[];
     return runs.flatMap(({ columns, lines, rows }) => {
       const shape = this.#shapeOf(columns);
       return rows.map((cells, at) => new PreparedRow(lines[at] ?? 0, new ShapedRow(shape, cells)));

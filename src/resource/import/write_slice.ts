@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import { inSavepoint } from "../../db/database_handle.ts";
+import { runInSavepoint } from "../../db/database_handle.ts";
 import type { Connection } from "../../db/driver.ts";
 import { chunksOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -11,7 +11,7 @@ import { wholeBody } from "../write/values/body_path.ts";
 import type { WriteConnection } from "../write/transaction/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { followGivenKeys } from "../write/transaction/follow_given_keys.ts";
-import { failedWrite, refusalKinds } from "../write/refused/failed_write.ts";
+import { refusalKinds, toFailedWrite } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
@@ -68,7 +68,11 @@ export class SliceWriter {
     // The savepoint keeps the transaction usable if the role is not allowed to set the sequence.
     const apart: Connection = {
       query: (statement) =>
-        inSavepoint(connection, "service_counter", async () => await connection.query(statement)),
+        runInSavepoint(
+          connection,
+          "service_counter",
+          async () => await connection.query(statement),
+        ),
     };
     const isMended = await followGivenKeys(failure.error, this.#write.resource.driver, apart);
     return isMended ? await this.#attempt(rows, connection, point) : failure;
@@ -88,7 +92,7 @@ export class SliceWriter {
       await connection.query(point.rollBack);
       await connection.query(point.release);
       const failed = () => rows.map(({ values }) => ({ ...wholeBody, values: values.toMap() }));
-      return { error: failedWrite(error, this.#write.resource, failed) };
+      return { error: toFailedWrite(error, this.#write.resource, failed) };
     }
     await connection.query(point.release);
     return null;

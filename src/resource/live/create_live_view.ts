@@ -8,7 +8,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
 import { resourcesReadByIncludes } from "../read/resolve_include.ts";
 import { loadIncluded, loadIncludedOfOne, relatedRowFilters } from "../read/load_included.ts";
-import { type Include, presentRows, type View } from "../shape/output.ts";
+import { type Include, maskRows, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** The grants that determine which included rows a live view shows. */
@@ -39,7 +39,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       viewRight(target, view, resource, rights)
     ),
     present: include.length === 0
-      ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
+      ? (rows) => tagged(maskRows(rows, table.columns, view), rows)
       : async (rows, identity) =>
         tagged(await presentIncluding(rows, { view, resource, related, identity }), rows),
   };
@@ -141,7 +141,7 @@ async function presentIncluding(
         connection: limited(8),
         bytes: null,
       });
-      return presentRows(some, table.columns, view, included);
+      return maskRows(some, table.columns, view, included);
     } catch (error) {
       if (!isTooMuch(error)) throw error;
     }
@@ -149,7 +149,7 @@ async function presentIncluding(
   const [row] = rows;
   if (row === undefined) return [];
   const included = await loadIncludedOfOne(row, view.include, related, limited(4));
-  return presentRows([row], table.columns, view, included);
+  return maskRows([row], table.columns, view, included);
 }
 
 const unaborted = new AbortController().signal;

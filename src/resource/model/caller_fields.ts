@@ -12,7 +12,7 @@ export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
  * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws if a
  * function of the option `fields` throws, or returns anything but a list of the table's columns.
  */
-export type FieldsOfCaller = (user: User | null) => CallerFieldLists;
+export type FieldListsOfUser = (user: User | null) => CallerFieldLists;
 
 /** The field lists of one caller, as the functions in the option `fields` return them. */
 export interface CallerFieldLists {

@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { CodeCaller } from "./code_caller.ts";
 import type { DataReply } from "../http/json_reply.ts";
-import type { AnswerDelivery } from "../http/inflight_responses.ts";
+import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "./resource.ts";
 
@@ -33,7 +33,7 @@ export interface ResourceRequest {
   /** Returns a signal that aborts when the caller no longer waits. */
   signal(): AbortSignal;
   /** How the response is sent to the client; null for a call by server-side code. */
-  readonly delivery: AnswerDelivery | null;
+  readonly delivery: ResponseDelivery | null;
   /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /** Returns the body in parts, if the operation reads it itself. Absent for calls by code. */
@@ -79,10 +79,10 @@ export interface AdditionalGrants {
   /** The grants to read other resources, without resources that the user is not allowed to read. */
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
-  readonly written: WriteGrants;
+  readonly written: GrantsByAccess;
 }
 
-export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
+export type GrantsByAccess = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
 /** Rows that an operation writes in another resource, or with another kind of access. */
 export interface RelatedWrite {

@@ -10,7 +10,7 @@ import {
 } from "../write/values/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { idsOfItems, noOptimisticIds, writeRecordingIds } from "../write/record_ids.ts";
-import { resolveUnchanged } from "../write/values/unchanged_input.ts";
+import { resolveUnchanged } from "../write/values/echoed_values.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { withoutKey, writableRows } from "../write/row_target.ts";
 import { beforeUpdateItem } from "../write/run_hooks.ts";

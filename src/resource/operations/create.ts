@@ -14,7 +14,7 @@ import {
   createNestedRows,
   type CreatePlan,
 } from "../write/nested/create_nested_rows.ts";
-import { failedWrite } from "../write/refused/failed_write.ts";
+import { toFailedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,
   isAutocommit,
@@ -102,6 +102,6 @@ async function createRow(
     });
   } catch (error) {
     // A deferred constraint can fail at the commit.
-    throw failedWrite(error, resource, () => [{ ...wholeBody, values }]);
+    throw toFailedWrite(error, resource, () => [{ ...wholeBody, values }]);
   }
 }

@@ -1,12 +1,12 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import { pagesOfRows, type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
+import { type RowPage, type RowPages, rowPages, toRowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
-import { planContinuedRead } from "../read/continue_read.ts";
+import { planReadAfterRow } from "../read/read_after_row.ts";
 import { limitedReadConnection } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
 import type { Operation } from "../model/operation.ts";
@@ -70,10 +70,10 @@ export function exportRows(
       const { reader } = call.resource;
       const plan = from === null
         ? read
-        : await planContinuedRead(read, from, limitedReadConnection(call), reader);
+        : await planReadAfterRow(read, from, limitedReadConnection(call), reader);
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
-        : pagesOfRows(await readAtOnce(plan, counted, call));
+        : toRowPages(await readAtOnce(plan, counted, call));
       // Reads the first page before the status is sent. Otherwise a query that fails immediately
       // would result in a 200 with an incomplete body.
       const first = await walk.next(firstPageRows);

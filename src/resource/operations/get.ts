@@ -7,10 +7,10 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, limitedReply, variesByAccept } from "../http/json_reply.ts";
 import {
   columnsOf,
+  etagHeaders,
   type Included,
+  maskRows,
   noneIncluded,
-  presentRows,
-  tagHeaders,
   type View,
   viewOf,
 } from "../shape/output.ts";
@@ -108,10 +108,10 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   },
 
   shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
-    const [shown] = presentRows([row], readFor(view, resource), view, included);
+    const [shown] = maskRows([row], readFor(view, resource), view, included);
     const size = { limit, counted: limit - left, part: singleRowPart };
     if (resource.etag === null) return limitedReply(200, shown, size);
-    const headers = tagHeaders(row, resource.etag);
+    const headers = etagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);
     return isKnown
       ? {

@@ -23,7 +23,7 @@ import {
   pageRowsPart,
   type ResponseByteBudget,
 } from "../http/response_byte_budget.ts";
-import { planContinuedRead } from "../read/continue_read.ts";
+import { planReadAfterRow } from "../read/read_after_row.ts";
 import { responseReadConnection } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import {
@@ -31,11 +31,11 @@ import {
   type CutColumns,
   parsePreview,
   planPreview,
-  previewView,
+  viewOfPreview,
 } from "../read/preview.ts";
 import { fetchPreview } from "../read/fetch_preview.ts";
 import type { AdditionalGrants, Operation } from "../model/operation.ts";
-import { type Included, noneIncluded, presentRows, type View } from "../shape/output.ts";
+import { type Included, maskRows, noneIncluded, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 import {
   type ListQuery,
@@ -95,7 +95,9 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const selection = parseOffset(parseListQuery(query, resource), query, resource);
     return {
       preview,
-      selection: preview === null ? selection : { ...selection, view: previewView(selection.view) },
+      selection: preview === null
+        ? selection
+        : { ...selection, view: viewOfPreview(selection.view) },
       limit: parseLimit(query.get("limit") ?? null, resource.page),
       total: parseTotalCount(query),
     };
@@ -137,7 +139,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
       });
     return from === null
       ? readPage(planned)
-      : planContinuedRead(planned, from, connection, reader).then(readPage);
+      : planReadAfterRow(planned, from, connection, reader).then(readPage);
   },
 
   shape(outcome, intent, resource) {
@@ -145,7 +147,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const { view } = intent.selection;
     const hasMore = rows.length > intent.limit;
     const page = hasMore ? rows.slice(0, intent.limit) : rows;
-    const items = presentRows(page, columns, view, included);
+    const items = maskRows(page, columns, view, included);
     const size = { limit, counted: limit - left, part: pageRowsPart };
     return limitedReply(
       200,

@@ -8,7 +8,7 @@ import { requireShownToRole } from "../live/shown_to_role.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../model/operation.ts";
-import { columnsOf, presentRows, type RelationFilter, type View, viewOf } from "../shape/output.ts";
+import { columnsOf, maskRows, type RelationFilter, type View, viewOf } from "../shape/output.ts";
 import {
   asResponseTooLarge,
   countRowBytes,
@@ -121,7 +121,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     return limitedReply(
       200,
       {
-        items: presentRows(rows, columns, view),
+        items: maskRows(rows, columns, view),
         total,
         ...(highlights === null ? {} : { highlights }),
       },

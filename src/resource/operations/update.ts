@@ -2,14 +2,14 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { hasUnchangedInput, plainValues } from "../../plan/given_value.ts";
-import { resolveUnchanged } from "../write/values/unchanged_input.ts";
+import { hasEchoedValue, valuesForHooks } from "../../plan/echoed_value.ts";
+import { resolveUnchanged } from "../write/values/echoed_values.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
 import { loggedId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/body_path.ts";
-import { failedWrite } from "../write/refused/failed_write.ts";
+import { toFailedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,
   isAutocommit,
@@ -156,12 +156,16 @@ async function updateWith(
   };
   try {
     return await inTransaction(write, update, {
-      isAutocommit: !isNamed && !readsFirst && !hasUnchangedInput(values) &&
+      isAutocommit: !isNamed && !readsFirst && !hasEchoedValue(values) &&
         call.resource.etag === null && isAutocommit(write, "onAfterUpdate"),
     });
   } catch (error) {
     // A deferred constraint can fail at the commit.
-    throw failedWrite(error, call.resource, () => [{ ...wholeBody, values: plainValues(values) }]);
+    throw toFailedWrite(
+      error,
+      call.resource,
+      () => [{ ...wholeBody, values: valuesForHooks(values) }],
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { allRows, directTerms, type Filter } from "../../filter/filter.ts";
+import { allRows, type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
@@ -107,5 +107,5 @@ function metricOf(column: ColumnInfo, { metrics }: AggregateColumns): Metric | u
 
 function comparedColumns(filter: Filter): readonly ColumnInfo[] {
   if (filter.kind === "compare") return [filter.column];
-  return directTerms(filter).flatMap(comparedColumns);
+  return termsOnSameRow(filter).flatMap(comparedColumns);
 }

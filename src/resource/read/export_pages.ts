@@ -7,7 +7,7 @@ import type { ReadPlan } from "../../plan/plan.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
 import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { presentRows, type View } from "../shape/output.ts";
+import { maskRows, type View } from "../shape/output.ts";
 import type { ResourceCall } from "../model/operation.ts";
 import { asResponseTooLarge, type ResponsePart } from "../http/response_byte_budget.ts";
 import { responseReadConnection } from "./limited_reads.ts";
@@ -49,7 +49,7 @@ export async function* exportPages(
   try {
     while (true) {
       const wanted = rows.length > left ? rows.slice(0, left) : rows;
-      const bytes = encoder.encode(head + writer.write(presentRows(wanted, columns, view)));
+      const bytes = encoder.encode(head + writer.write(maskRows(wanted, columns, view)));
       // In HTTP/1.1, an empty chunk would end the body.
       if (bytes.length > 0) yield bytes;
       left -= wanted.length;

@@ -7,7 +7,7 @@ import type { OffsetPosition, OrderKey, ReadPlan } from "../../plan/plan.ts";
 import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ContinuedRow } from "./continue_read.ts";
+import type { ContinuedRow } from "./read_after_row.ts";
 import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
 import type { AdditionalGrants } from "../model/operation.ts";
 import { columnsOf, type RelationFilter, type View, viewOf } from "../shape/output.ts";
@@ -126,7 +126,7 @@ export function planList(
   limit: number,
 ): ListReadPlan {
   const { filter, softDeleteFilter, order, after } = listQuery;
-  const counted = countedPosition(listQuery);
+  const counted = rowsBeforePage(listQuery);
   const read: ReadPlan = {
     kind: "read",
     table,
@@ -143,7 +143,7 @@ export function planList(
 }
 
 /** Returns the number of rows before a page, or null if the list continues after a row's key. */
-export function countedPosition(
+export function rowsBeforePage(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
   if (!isCounted(order)) return null;
@@ -151,7 +151,7 @@ export function countedPosition(
 }
 
 function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> {
-  const counted = countedPosition(listQuery);
+  const counted = rowsBeforePage(listQuery);
   if (counted !== null) return { from: { values: [], skip: counted.rows - counted.compared } };
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }

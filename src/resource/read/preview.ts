@@ -33,7 +33,7 @@ export function parsePreview(query: Query): number | null {
 }
 
 /** Returns the view of a preview, without computed fields, which would need whole rows. */
-export function previewView(view: View): View {
+export function viewOfPreview(view: View): View {
   return { ...view, computed: { ...view.computed, fields: [] } };
 }
 

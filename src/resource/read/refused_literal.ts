@@ -1,5 +1,5 @@
 import type { DatabaseError } from "../../db/database_error.ts";
-import { findRefused, type TypedValue } from "../../db/refused_value.ts";
+import { findRefused, type TypedValue } from "../../db/rejected_value.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import type { Literal } from "../../filter/syntax/filter_syntax.ts";
 import type { Problem } from "../../problem/problem.ts";

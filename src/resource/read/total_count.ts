@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/role_rights.ts";
-import { directTerms, type Filter } from "../../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../model/resource.ts";
@@ -81,5 +81,5 @@ function isFirst({ after, from, offset = 0 }: ReadPlan): boolean {
 }
 
 function staysInTable(filter: Filter): boolean {
-  return filter.kind !== "related" && directTerms(filter).every(staysInTable);
+  return filter.kind !== "related" && termsOnSameRow(filter).every(staysInTable);
 }

@@ -3,11 +3,11 @@ import {
   allRows,
   and,
   type Comparison,
-  directTerms,
   type Filter,
   noRows,
   not,
   or,
+  termsOnSameRow,
 } from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
@@ -132,7 +132,7 @@ function columnsInReach(resource: Resource, steps: number): FilterContext {
 }
 
 function collectReached(filter: Filter, resource: Resource, reached: Set<Resource>): void {
-  for (const term of directTerms(filter)) collectReached(term, resource, reached);
+  for (const term of termsOnSameRow(filter)) collectReached(term, resource, reached);
   if (filter.kind !== "related") return;
   for (const one of resourcesReadByRelation(filter.relation, resource)) reached.add(one);
   collectReached(filter.filter, targetOf(filter.relation, resource), reached);

@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
-import { actingDriver } from "../../db/transact.ts";
+import { driverActingAs } from "../../db/transact.ts";
 import type { Relation, Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -80,7 +80,7 @@ class CallerView {
 
   /** Lets the database run the statements of the request with the role of the caller. */
   #actAs(seen: Resource, { driver, db, sqlPlans }: Resource, identityOf: IdentityOf): void {
-    const acting = () => this.#acting ??= actingDriver(driver, identityOf(this.#user));
+    const acting = () => this.#acting ??= driverActingAs(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
       driver: { get: acting },
       // In a transaction, `driver` already acts for the caller, and `db` is its handle.

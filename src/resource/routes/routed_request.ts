@@ -12,7 +12,7 @@ import { operationProperties } from "../model/operation_properties.ts";
 import type { BodyParts, RecordReply, ResourceRequest } from "../model/operation.ts";
 import { largeBodyBytes, type RequestQueues, runInTurn } from "../http/large_bodies.ts";
 import type { WaitingRequest } from "../http/request_scheduler.ts";
-import type { AnswerDelivery } from "../http/inflight_responses.ts";
+import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
@@ -21,7 +21,7 @@ import { createReplyRecorder, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
 
 /** The client of a routed request. The user and the address are determined when needed. */
-export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
+export interface Caller extends Pick<ResponseDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
   /** Returns the address of the socket's peer, or null if the HTTP server does not report it. */
   address(): string | null;
@@ -53,7 +53,7 @@ export interface RoutedRequestOptions extends RequestQueues {
  * idempotency records need. This is a class, because creating closures for every request would take
  * longer than running them.
  */
-export class RoutedRequest implements WaitingRequest, AnswerDelivery {
+export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly user: User | null;

@@ -104,7 +104,7 @@ export function columnsOf(
  * get and all writes respond with the result of this function, so no endpoint can skip the masking.
  * `read` lists the columns with which the rows were read.
  */
-export function presentRows(
+export function maskRows(
   rows: readonly Row[],
   read: readonly ColumnInfo[],
   view: View,
@@ -197,7 +197,7 @@ function presentIncluded(
   around: readonly Record<string, unknown>[],
 ): void {
   const groups = new Map<number, Row[]>();
-  presentRows(rows, read, view, included).forEach((row, index) => {
+  maskRows(rows, read, view, included).forEach((row, index) => {
     const place = places[index] ?? -1;
     const group = groups.get(place);
     if (group === undefined) groups.set(place, [row]);
@@ -266,9 +266,9 @@ export function rowReply(
   { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
 ): DataReply {
   const { stored, etag } = resource;
-  const [shown] = presentRows([row], stored, viewOf(resource), included);
+  const [shown] = maskRows([row], stored, viewOf(resource), included);
   const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
-  return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+  return jsonReply(status, body, { ...headers, ...(etag === null ? {} : etagHeaders(row, etag)) });
 }
 
 /**
@@ -282,7 +282,7 @@ export function rowsReply(
   included?: readonly Included[],
 ): DataReply {
   const { table, stored } = resource;
-  const shown = presentRows(rows, stored, viewOf(resource), included);
+  const shown = maskRows(rows, stored, viewOf(resource), included);
   return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });
 
   function withIds(shown: readonly Row[], rows: readonly Row[]): readonly Row[] {
@@ -305,12 +305,12 @@ export function requireFittingReply(
   const { stored: columns, readCosts: { maxAnswerBytes } } = resource;
   // Computed fields are omitted here, because their functions must run only once for a response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
-  const shown = presentRows(rows, columns, view, included);
+  const shown = maskRows(rows, columns, view, included);
   if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRowsPart);
 }
 
 /** Returns the header with a row's ETag for a JSON response. */
-export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
+export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
   // A strong ETag means identical bytes, and a proxy that recompresses would change them.
   return etag.algorithm === "weak"

@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
-import { failedWrite } from "./refused/failed_write.ts";
+import { toFailedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
 import { maxComparedRows, requireNewRows } from "./require_new_rows.ts";
@@ -40,7 +40,7 @@ export async function insertRows(
       const done = inserted.length;
       const failure = scopeProblem(error, write.grant.access);
       if (failure !== error) throw atBodyPath(failure, bodyPaths[done] ?? wholeBody);
-      throw failedWrite(
+      throw toFailedWrite(
         error,
         write.resource,
         () => some.map((values, index) => ({ ...bodyPaths[done + index] ?? wholeBody, values })),

@@ -17,7 +17,7 @@ import {
   type ResponseByteBudget,
   writtenRowsPart,
 } from "../http/response_byte_budget.ts";
-import { failedWrite } from "./refused/failed_write.ts";
+import { toFailedWrite } from "./refused/failed_write.ts";
 import { wholeBody } from "./values/body_path.ts";
 import { batchTooLarge } from "./values/batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
@@ -79,7 +79,7 @@ async function fetchNamed(
     return await fetchRows(connection, plan, resource.reader);
   } catch (error) {
     const valuesOf = (key: Key) => new Map(by.primaryKey.map((column, i) => [column, key[i]]));
-    throw failedWrite(
+    throw toFailedWrite(
       error,
       resource,
       () => keys.map((key) => ({ ...wholeBody, values: valuesOf(key) })),

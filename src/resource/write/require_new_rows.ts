@@ -6,7 +6,7 @@ import type { Assignments } from "../../plan/plan.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 import { outsideScope } from "./row_target.ts";
-import { isStoredAlready } from "./values/unchanged_input.ts";
+import { equalsStoredValue } from "./values/echoed_values.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
 import { atBodyPath, wholeBody } from "./values/body_path.ts";
 
@@ -54,7 +54,7 @@ export async function requireChangedRows(
   if (!reachesTable(rows, table)) return;
   const changed = updates.flatMap(({ current, values }, index) =>
     [...values].some(([column, value]) =>
-        usesColumn(rows, column) && !isStoredAlready(value, current[column.name])
+        usesColumn(rows, column) && !equalsStoredValue(value, current[column.name])
       )
       ? [{ key: keyOf(current, table), bodyPath: bodyPaths[index] ?? wholeBody }]
       : []

@@ -4,7 +4,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
-import { GivenValue } from "../../plan/given_value.ts";
+import { EchoedValue } from "../../plan/echoed_value.ts";
 import { isSameKeyValue, type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
 import type { InsertPlan, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -69,7 +69,7 @@ export function withoutKey(
   table.primaryKey.forEach((column, index) => {
     if (!rest.has(column)) return;
     const value = rest.get(column);
-    const given = value instanceof GivenValue ? value.given : value;
+    const given = value instanceof EchoedValue ? value.given : value;
     if (!isSameKeyValue(given, key[index], column)) {
       throw invalidField(message, column.name);
     }

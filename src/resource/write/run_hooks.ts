@@ -1,6 +1,6 @@
 import { transactionHandle } from "../../db/database_handle.ts";
 import { type Key, keyOf } from "../../plan/key.ts";
-import { GivenValue, plainValue } from "../../plan/given_value.ts";
+import { EchoedValue, valueForHook } from "../../plan/echoed_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
@@ -46,7 +46,7 @@ export async function beforeUpdate(
   if (hooks.onBeforeUpdate === undefined) return values;
   const patch = toHookObject(values);
   const given = [...values].flatMap(([column, value]) =>
-    value instanceof GivenValue ? [{ column, value, text: writeJson(plainValue(value)) }] : []
+    value instanceof EchoedValue ? [{ column, value, text: writeJson(valueForHook(value)) }] : []
   );
   const changed = await runBeforeHook(
     write,

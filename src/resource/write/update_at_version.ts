@@ -1,5 +1,5 @@
 import { and, comparison, type Filter } from "../../filter/filter.ts";
-import { hasUnchangedInput } from "../../plan/given_value.ts";
+import { hasEchoedValue } from "../../plan/echoed_value.ts";
 import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
@@ -40,7 +40,7 @@ export async function updateAtVersion(
     return null;
   }
   if (hooks.onAfterUpdate !== undefined || set.has(field) || !canRequireScope(write)) return null;
-  if (resource.indexers.length > 0 || hasUnchangedInput(set)) return null;
+  if (resource.indexers.length > 0 || hasEchoedValue(set)) return null;
   if (!mayWriteAlone(resource)) return null;
   const step = versionStep(target.precondition, set, resource);
   if (step === null) return null;

@@ -13,12 +13,12 @@ import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {
   changedValues,
+  equalsStoredValue,
   foreignKeyColumnsOf,
-  isStoredAlready,
   resolveUnchanged,
-} from "./values/unchanged_input.ts";
+} from "./values/echoed_values.ts";
 import { patchPath } from "./values/body_path.ts";
-import { failedWrite } from "./refused/failed_write.ts";
+import { toFailedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
@@ -141,7 +141,9 @@ export function groupSharedUpdates(
       nextVersion(current[version.name]) !== null;
     const counted = isCounted ? new Map([...values, [version, incrementedValue]]) : values;
     const kept = [...values].flatMap(([column, value]) =>
-      references.has(column.dbName) && isStoredAlready(value, current[column.name]) ? [column] : []
+      references.has(column.dbName) && equalsStoredValue(value, current[column.name])
+        ? [column]
+        : []
     );
     const set = new Map(withUpdateTime(counted, current, resource, nowMs));
     for (const column of kept) set.delete(column);
@@ -194,7 +196,7 @@ async function updateSome(
   const { rows, changed } = await catching(
     () => connection.query(reader.compile(plan)),
     (error) => {
-      throw failedWrite(error, resource, () => [{ ...bodyPath, values: set }]);
+      throw toFailedWrite(error, resource, () => [{ ...bodyPath, values: set }]);
     },
   );
   const named = returning.length === 0 ? [] : reader.toRows(rows, returning);

@@ -2,14 +2,14 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { reachesTable } from "../../filter/related_terms.ts";
-import { hasUnchangedInput } from "../../plan/given_value.ts";
-import { changedValues, resolveUnchanged } from "./values/unchanged_input.ts";
+import { hasEchoedValue } from "../../plan/echoed_value.ts";
+import { changedValues, resolveUnchanged } from "./values/echoed_values.ts";
 import type { Assignments, UpdatePlan } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WriteCall } from "../model/operation.ts";
 import { wholeBody } from "./values/body_path.ts";
-import { failedWrite } from "./refused/failed_write.ts";
+import { toFailedWrite } from "./refused/failed_write.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {
   lockRow,
@@ -44,11 +44,11 @@ export async function updateRow(
 ): Promise<Row> {
   const { resource } = write;
   const where = writableTarget(target, write);
-  const isRead = readsFirst || resource.etag !== null || hasUnchangedInput(set) ||
+  const isRead = readsFirst || resource.etag !== null || hasEchoedValue(set) ||
     reachesTable(write.grant.rows, resource.table);
   const current = isRead ? await lockTarget(target, write, connection) : null;
   const values = current === null ? set : resolveUnchanged(current, set, resource);
-  return await updateSameVersion({ target, current, where, set: values }, write, connection);
+  return await updateIfSameVersion({ target, current, where, set: values }, write, connection);
 }
 
 /** An update of one row. `current` is the row as it was read before, or null. */
@@ -60,7 +60,7 @@ export interface RowUpdate {
 }
 
 /** Updates a row if it still has the version of `current`, and runs the after-hook. */
-export async function updateSameVersion(
+export async function updateIfSameVersion(
   { target, current, where, set }: RowUpdate,
   write: WriteCall,
   connection: WriteConnection,
@@ -95,7 +95,7 @@ export async function updateReturning(
     return (await fetchRows(connection, within === undefined ? plan : { ...plan, within }, reader))
       .rows[0] ?? null;
   } catch (error) {
-    throw failedWrite(
+    throw toFailedWrite(
       scopeProblem(error, "update"),
       resource,
       () => [{ ...wholeBody, values: set }],

@@ -9,7 +9,7 @@ export function anyKeyText(value: unknown): string {
 }
 
 /** Returns the string inside the quotes of a path segment, or undefined without quotes. */
-export function quotedKeyText(text: string): string | undefined {
+export function unquotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
@@ -27,7 +27,7 @@ export function safeKey(value: unknown): unknown {
  * 5 is no string in this form, and the string "5" is in quotes.
  */
 export function fromSafeKey(text: string): unknown {
-  const quoted = quotedKeyText(text);
+  const quoted = unquotedKeyText(text);
   if (quoted !== undefined || !looksLikeNumber(text)) return quoted ?? text;
   const number = numberOf(text);
   if (typeof safeKey(number) === "string") return number;

@@ -6,7 +6,7 @@ import { isSpecialValue } from "../special_values.ts";
 /** 64-bit integers: numbers, or bigints beyond 2^53. */
 export const integerKind: Kind = {
   fromJson(value) {
-    if (typeof value === "bigint") return shortestInteger(int64(value));
+    if (typeof value === "bigint") return numberOrBigint(int64(value));
     if (typeof value === "string") return integerFromText(value);
     requireSafe(value);
     if (typeof value !== "number" || !Number.isSafeInteger(value)) {
@@ -55,7 +55,7 @@ export const realKind: Kind = {
 };
 
 /** Returns the integer as a number if it can be one exactly, and otherwise as a bigint. */
-export function shortestInteger(value: bigint): number | bigint {
+export function numberOrBigint(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
@@ -70,7 +70,7 @@ export function requireSafe(value: unknown): void {
 function integerFromText(text: string): number | bigint {
   // A number is parsed five times faster than a bigint, and most keys are short. −0 becomes 0.
   if (/^-?\d{1,15}$/.test(text)) return Number(text) + 0;
-  return shortestInteger(int64(wholeNumber(text)));
+  return numberOrBigint(int64(wholeNumber(text)));
 }
 
 function wholeNumber(text: string): bigint {

@@ -1,4 +1,4 @@
-import { parsePattern, type PatternPart } from "./parse_pattern.ts";
+import { parseRegex, type RegexPart } from "./parse_regex.ts";
 
 /**
  * A regular expression that must match a part of each string in a column. Matching takes one pass,
@@ -14,7 +14,7 @@ export class TextPattern {
     // Throws a SyntaxError for an invalid expression.
     new RegExp(source, "u");
     const steps: Step[] = [];
-    compile(parsePattern(source), steps);
+    compile(parseRegex(source), steps);
     steps.push({ kind: "found" });
     this.source = source;
     this.#steps = steps;
@@ -112,7 +112,7 @@ function reach(from: number, states: States, steps: readonly Step[], place: Plac
   return false;
 }
 
-function compile(part: PatternPart, steps: Step[]): void {
+function compile(part: RegexPart, steps: Step[]): void {
   if (steps.length > maxSteps) throw new Error("is too long, with its repetitions written out");
   switch (part.kind) {
     case "character":
@@ -132,7 +132,7 @@ function compile(part: PatternPart, steps: Step[]): void {
   }
 }
 
-function compileChoice([first, ...others]: readonly PatternPart[], steps: Step[]): void {
+function compileChoice([first, ...others]: readonly RegexPart[], steps: Step[]): void {
   if (first === undefined) return;
   if (others.length === 0) return compile(first, steps);
   const fork = steps.push({ kind: "jump", to: 0 }) - 1;
@@ -144,7 +144,7 @@ function compileChoice([first, ...others]: readonly PatternPart[], steps: Step[]
 }
 
 function compileRepeat(
-  { part, min, max }: Extract<PatternPart, { readonly kind: "repeat" }>,
+  { part, min, max }: Extract<RegexPart, { readonly kind: "repeat" }>,
   steps: Step[],
 ): void {
   if (min > maxSteps) throw new Error("is too long, with its repetitions written out");
@@ -159,7 +159,7 @@ function compileRepeat(
   for (const fork of forks) steps[fork] = { kind: "fork", to: [fork + 1, steps.length] };
 }
 
-function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): void {
+function compileLoop(part: RegexPart, mayBeMissing: boolean, steps: Step[]): void {
   const fork = mayBeMissing ? steps.push({ kind: "jump", to: 0 }) - 1 : null;
   const start = steps.length;
   compile(part, steps);

@@ -2,7 +2,7 @@ import type { SearchAdapter } from "../search_adapter.ts";
 import { isOpenSearchServer } from "./open_search_answers.ts";
 import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
-import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_search_options.ts";
+import { openSearchOptionRules, type OpenSearchOptions } from "./open_search_options.ts";
 
 /**
  * A search adapter for OpenSearch, for several processes and large amounts of text. The first
@@ -16,7 +16,7 @@ import { openSearchOptionDescriptions, type OpenSearchOptions } from "./open_sea
  * ```
  */
 export function openSearch(options: OpenSearchOptions): SearchAdapter {
-  const read = openSearchOptionDescriptions.read(options, {
+  const read = openSearchOptionRules.read(options, {
     subject: "Cannot search by OpenSearch",
     path: "",
   });

@@ -24,14 +24,14 @@ export interface OpenSearchRequest {
 }
 
 /** A server's response. A status of 404 does not throw. */
-export interface OpenSearchAnswer {
+export interface OpenSearchResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
 /** Sends requests to the servers of one cluster. */
 export interface OpenSearchClient {
-  request(request: OpenSearchRequest): Promise<OpenSearchAnswer>;
+  request(request: OpenSearchRequest): Promise<OpenSearchResponse>;
   close(): Promise<void>;
 }
 

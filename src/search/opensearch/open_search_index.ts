@@ -21,9 +21,9 @@ import {
   type SortValues,
 } from "./open_search_answers.ts";
 import type {
-  OpenSearchAnswer,
   OpenSearchClient,
   OpenSearchRequest,
+  OpenSearchResponse,
 } from "./open_search_client.ts";
 
 export interface OpenSearchIndexDependencies {
@@ -297,7 +297,7 @@ export class OpenSearchIndex implements IndexBackend {
     return new Error(`The index "${this.#name}" is missing, or is another one than before`);
   }
 
-  #ask(index: string, request: OpenSearchRequest): Promise<OpenSearchAnswer> {
+  #ask(index: string, request: OpenSearchRequest): Promise<OpenSearchResponse> {
     return this.#client.request({ ...request, path: `/${index}${request.path}` });
   }
 }

@@ -33,7 +33,7 @@ export interface OpenSearchTls {
 
 const url = textLike("the URL of a node, like https://search.example.com:9200", /^https?:\/\/[^/]/);
 
-export const openSearchOptionDescriptions = group(
+export const openSearchOptionRules = group(
   {
     node: either(listOf("URLs of nodes", url), url).required(),
     auth: group(

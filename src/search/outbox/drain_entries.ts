@@ -6,11 +6,11 @@ import type { OpenIndex } from "../open_index.ts";
 import {
   failEntry,
   finishEntry,
+  leaseEntry,
   type OutboxEntry,
   postponeEntry,
   releaseEntry,
   type RetrySchedule,
-  takeEntry,
 } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
@@ -155,7 +155,10 @@ async function takeDue(
   const lease = { owner, until: now + leaseMs };
   const entries = await Promise.all(
     due.map((name) =>
-      records.change(name, (entry) => entry === null ? null : takeEntry(entry, lease, now) ?? entry)
+      records.change(
+        name,
+        (entry) => entry === null ? null : leaseEntry(entry, lease, now) ?? entry,
+      )
     ),
   );
   return entries.filter((entry) => entry?.lease?.owner === owner).filter((entry) => entry !== null);

@@ -85,7 +85,7 @@ export function confirmIntent(
 }
 
 /** Removes a write that was rolled back. Returns null if the entry has no other work. */
-export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
+export function removeWriteIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
 }
@@ -115,7 +115,7 @@ export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
 }
 
 /** Begins a lease of the entry, including its old unconfirmed writes. Returns null if not due. */
-export function takeEntry(
+export function leaseEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,
   now: number,

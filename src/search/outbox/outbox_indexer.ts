@@ -10,7 +10,7 @@ import {
   type DocumentName,
   type OutboxEntry,
   type OutboxIntent,
-  withdrawIntent,
+  removeWriteIntent,
 } from "./outbox_entry.ts";
 
 export interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
@@ -66,7 +66,7 @@ function pendingIndexing(
       if (!isCertain) return await confirm();
       await changeAll(
         names,
-        (_name, entry) => entry === null ? null : withdrawIntent(entry, intent),
+        (_name, entry) => entry === null ? null : removeWriteIntent(entry, intent),
         parts,
       );
     },

@@ -26,6 +26,6 @@ const members = {
   ).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
-export const searchOutboxOptionDescriptions = group(members).default({});
+export const searchOutboxOptionRules = group(members).default({});
 
 export type ResolvedSearchOutboxOptions = OptionValues<typeof members>;

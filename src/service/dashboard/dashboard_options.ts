@@ -37,7 +37,7 @@ const members = {
 } satisfies Described<DashboardOptions>;
 
 /** Defines the values and the default of the option `adminUI`. */
-export const dashboardOptionDescription = either(flag(), group(members)).default(false);
+export const dashboardOptionRule = either(flag(), group(members)).default(false);
 
 export interface ResolvedDashboard {
   /** Decides who may use the dashboard. If null, only clients on this machine may. */

@@ -1,6 +1,6 @@
 import type { Hono } from "@hono/hono";
 import type { User } from "../../auth/user.ts";
-import type { AnswerMcp } from "../../mcp/mcp_call.ts";
+import type { McpHandler } from "../../mcp/mcp_call.ts";
 import { requireOwnHost } from "../../mcp/require_own_host.ts";
 import { boundedText } from "../../resource/http/request_body.ts";
 import { methodProblem } from "../../resource/routes/route_table.ts";
@@ -10,7 +10,7 @@ import type { AppEnv } from "../middleware.ts";
 const mcpPath = "/__service/mcp";
 
 export interface MountMcpOptions {
-  readonly answer: AnswerMcp;
+  readonly answer: McpHandler;
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;
   readonly parseUser: (value: unknown) => User | null;

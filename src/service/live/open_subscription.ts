@@ -18,7 +18,7 @@ import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
-import { type InnerRequest, innerRequestInfo } from "../request_context.ts";
+import { addInnerRequestInfo, type InnerRequest } from "../request_context.ts";
 
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
@@ -71,7 +71,7 @@ async function open(
   opener: SubscriptionOpener,
 ): Promise<void> {
   const { whole, fetch, info, user, observe, prefix } = opener;
-  const response = await fetch(request, innerRequestInfo(info, { part, user }));
+  const response = await fetch(request, addInnerRequestInfo(info, { part, user }));
   if (response.status === 200 && part.isAttached) return part.begin();
   try {
     whole.refuse(part, await readRefusal(response, opener));

@@ -47,7 +47,7 @@ const members = {
   openTelemetry: flag().default(false),
 } satisfies Described<ObservabilityOptions>;
 
-export const observabilityOptionDescription = either(flag(), group(members)).default(false);
+export const observabilityOptionRule = either(flag(), group(members)).default(false);
 
 export interface ResolvedObservability {
   /** The options of metrics, or null if no metrics are collected. */

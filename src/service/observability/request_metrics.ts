@@ -41,7 +41,7 @@ export class RequestMetrics {
   }
 
   /** Counts a response. `method` is the result of {@link begin}. */
-  end(method: string, answer: AnsweredRequest): void {
+  end(method: string, answer: RequestResult): void {
     this.#active.get(method)?.add(-1);
     const { route, status, durationMs } = answer;
     const { count, duration } = this.#seriesOf(method, route, status);
@@ -62,7 +62,7 @@ export class RequestMetrics {
 }
 
 /** A response, as the metrics record it. */
-export type AnsweredRequest = Pick<RequestObservation, "route" | "status" | "durationMs">;
+export type RequestResult = Pick<RequestObservation, "route" | "status" | "durationMs">;
 
 /** The method that replaces unknown ones, as in OpenTelemetry: clients can invent any number. */
 const otherMethod = "_OTHER";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { openDatabase } from "../../../mod.ts";
 import { withoutSecrets } from "../../../src/engines/server_url.ts";
-import { databaseUrl } from "../../../src/cli/database/database_url.ts";
+import { databaseUrl } from "../../../src/cli/database/resolve_database_url.ts";
 
 /** Strings that cannot be read, each with a part of the reason. All contain parts of `pAss+wOrd`. */
 const malformed: readonly (readonly [text: string, reason: RegExp])[] = [

@@ -6,12 +6,12 @@ import {
   failEntry,
   finishEntry,
   intentTimeoutMs,
+  leaseEntry,
   type OutboxEntry,
   queuePositionOf,
   releaseEntry,
+  removeWriteIntent,
   revive,
-  takeEntry,
-  withdrawIntent,
 } from "../../../src/search/outbox/outbox_entry.ts";
 import { retryDelayMs } from "../../../src/search/outbox/outbox_entry.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
@@ -29,7 +29,7 @@ function written(at = 0): OutboxEntry {
 }
 
 function taken(entry: OutboxEntry, now: number, owner = "x"): OutboxEntry {
-  const found = takeEntry(entry, { owner, until: now + 120_000 }, now);
+  const found = leaseEntry(entry, { owner, until: now + 120_000 }, now);
   assert(found !== null, "it is due");
   return found;
 }
@@ -46,16 +46,16 @@ Deno.test("the delays are 2, 4, 8, … 256 and 300 seconds", () => {
 Deno.test("an announced write is due after 30 seconds, a committed one at once", () => {
   const announced = addIntent(null, name, intent("a", 5));
   assertEquals(queuePositionOf(announced), { kind: "due", at: 5 + intentTimeoutMs });
-  assertEquals(takeEntry(announced, { owner: "x", until: 9e9 }, 5 + intentTimeoutMs - 1), null);
+  assertEquals(leaseEntry(announced, { owner: "x", until: 9e9 }, 5 + intentTimeoutMs - 1), null);
   assertEquals(queuePositionOf(written(5)), { kind: "due", at: 5 });
 });
 
 Deno.test("a write that was rolled back leaves nothing, and no other write is forgotten", () => {
   const announced = addIntent(null, name, intent("a"));
-  assertEquals(withdrawIntent(announced, intent("a")), null);
+  assertEquals(removeWriteIntent(announced, intent("a")), null);
   const both = addIntent(announced, name, intent("b"));
-  assertEquals(withdrawIntent(both, intent("a"))?.intents, [intent("b")]);
-  assert(withdrawIntent(addIntent(written(), name, intent("b")), intent("b")) !== null);
+  assertEquals(removeWriteIntent(both, intent("a"))?.intents, [intent("b")]);
+  assert(removeWriteIntent(addIntent(written(), name, intent("b")), intent("b")) !== null);
 });
 
 Deno.test("an entry that was changed while it was worked on stays", () => {
@@ -82,7 +82,7 @@ Deno.test("a drainer whose lease was taken over changes nothing", () => {
 
 Deno.test("a lease is exclusive until it ends, and taking it twice is taking it once", () => {
   const working = taken(written(), 0);
-  assertEquals(takeEntry(working, { owner: "y", until: 9e9 }, 119_999), null);
+  assertEquals(leaseEntry(working, { owner: "y", until: 9e9 }, 119_999), null);
   assertEquals(taken(working, 1), working);
 });
 
@@ -96,7 +96,7 @@ Deno.test("after ten attempts an entry is dead, and a new write or a replay revi
   }
   assertEquals([entry.attempts, delays], [10, [2, 4, 8, 16, 32, 64, 128, 256, 300]]);
   assertEquals(queuePositionOf(entry).kind, "dead");
-  assertEquals(takeEntry(entry, { owner: "x", until: 9e9 }, 8e9), null);
+  assertEquals(leaseEntry(entry, { owner: "x", until: 9e9 }, 8e9), null);
   for (
     const alive of [
       addIntent(entry, name, intent("b", 1e6)),
@@ -142,7 +142,7 @@ class World {
     this.entry = addIntent(this.entry, name, one);
     yield;
     if (this.#random() < 0.2) {
-      if (this.entry !== null) this.entry = withdrawIntent(this.entry, one);
+      if (this.entry !== null) this.entry = removeWriteIntent(this.entry, one);
       return;
     }
     this.row = ++this.#ids;
@@ -155,7 +155,7 @@ class World {
     const begin = this.now;
     const entry = this.entry === null
       ? null
-      : takeEntry(this.entry, { owner, until: begin + 60_000 }, begin);
+      : leaseEntry(this.entry, { owner, until: begin + 60_000 }, begin);
     if (entry === null) return;
     this.entry = entry;
     yield;

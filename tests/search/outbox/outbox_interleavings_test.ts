@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { KeyValue } from "../../../src/kv/key_value.ts";
-import { afterPendingIo } from "../../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../../src/runtime/event_loop.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
 import { StoreError } from "../../../src/kv/store_error.ts";
 import { openOutboxWorld, type OutboxProcess } from "./outbox_world.ts";
 import { repeats } from "../../support/repeats.ts";
 
-const turn = () => new Promise<void>(afterPendingIo);
+const turn = () => new Promise<void>(runAfterPendingIo);
 
 /** Lets the calls of several processes continue in an order that a seed decides. */
 class Interleaving {

@@ -12,7 +12,7 @@ import type {
 import { compact, type JsonFields, utcOf } from "../json_fields.ts";
 import {
   keyOption,
-  providerOptionDescriptions,
+  providerOptionRules,
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
@@ -41,9 +41,9 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly testMode?: boolean | undefined;
 }
 
-export const lemonSqueezyOptionDescriptions = group(
+export const lemonSqueezyOptionRules = group(
   {
-    ...providerOptionDescriptions,
+    ...providerOptionRules,
     apiKey: keyOption().required(),
     storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
     testMode: flag().default(false),
@@ -65,7 +65,7 @@ export const lemonSqueezyOptionDescriptions = group(
  * ```
  */
 export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
-  const read = lemonSqueezyOptionDescriptions.read(options, {
+  const read = lemonSqueezyOptionRules.read(options, {
     subject: "Cannot start",
     path: "lemonSqueezy",
   });

@@ -9,7 +9,7 @@ import type {
 import type { JsonFields } from "../json_fields.ts";
 import {
   keyOption,
-  providerOptionDescriptions,
+  providerOptionRules,
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
@@ -25,9 +25,9 @@ export interface PaddleOptions extends ProviderOptions {
   readonly sandbox?: boolean | undefined;
 }
 
-export const paddleOptionDescriptions = group(
+export const paddleOptionRules = group(
   {
-    ...providerOptionDescriptions,
+    ...providerOptionRules,
     apiKey: keyOption().required(),
     sandbox: flag().default(false),
   } satisfies Described<PaddleOptions>,
@@ -47,7 +47,7 @@ export const paddleOptionDescriptions = group(
  * ```
  */
 export function paddle(options: PaddleOptions): BillingProvider {
-  const read = paddleOptionDescriptions.read(options, { subject: "Cannot start", path: "paddle" });
+  const read = paddleOptionRules.read(options, { subject: "Cannot start", path: "paddle" });
   const { apiKey, sandbox, toleranceMs, webhookSecret, ...others } = read;
   const keys = hmacKeysOf(secretsOf(webhookSecret));
   const api = new VendorApi({

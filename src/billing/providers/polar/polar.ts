@@ -11,7 +11,7 @@ import type {
 import type { JsonFields } from "../json_fields.ts";
 import {
   keyOption,
-  providerOptionDescriptions,
+  providerOptionRules,
   type ProviderOptions,
   secretsOf,
 } from "../provider_options.ts";
@@ -36,9 +36,9 @@ export interface PolarOptions extends ProviderOptions {
   readonly usageEvent?: string | undefined;
 }
 
-export const polarOptionDescriptions = group(
+export const polarOptionRules = group(
   {
-    ...providerOptionDescriptions,
+    ...providerOptionRules,
     accessToken: keyOption().required(),
     server: oneOf("production", "sandbox").default("production"),
     usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
@@ -58,7 +58,7 @@ export const polarOptionDescriptions = group(
  * ```
  */
 export function polar(options: PolarOptions): BillingProvider {
-  const read = polarOptionDescriptions.read(options, { subject: "Cannot start", path: "polar" });
+  const read = polarOptionRules.read(options, { subject: "Cannot start", path: "polar" });
   const { accessToken, server, toleranceMs, usageEvent, webhookSecret, ...others } = read;
   const keys = polarKeys(secretsOf(webhookSecret));
   const host = server === "sandbox" ? "sandbox-api.polar.sh" : "api.polar.sh";

@@ -1,10 +1,6 @@
 import { type Described, group } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
-import {
-  keyOption,
-  providerOptionDescriptions,
-  type ProviderOptions,
-} from "../provider_options.ts";
+import { keyOption, providerOptionRules, type ProviderOptions } from "../provider_options.ts";
 
 /** Options of `stripe`. */
 export interface StripeOptions extends ProviderOptions {
@@ -14,9 +10,9 @@ export interface StripeOptions extends ProviderOptions {
   readonly apiVersion?: string | undefined;
 }
 
-export const stripeOptionDescriptions = group(
+export const stripeOptionRules = group(
   {
-    ...providerOptionDescriptions,
+    ...providerOptionRules,
     apiKey: keyOption().required(),
     apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
   } satisfies Described<StripeOptions>,

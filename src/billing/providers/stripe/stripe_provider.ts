@@ -13,7 +13,7 @@ import { secretsOf } from "../provider_options.ts";
 import { maxListed, providerProblem } from "../vendor_api.ts";
 import { hmacKeysOf, parseDelivery, verifyTimedSignature } from "../webhook_signature.ts";
 import { invoicePrices, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
-import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.ts";
+import { stripeOptionRules, type StripeOptions } from "./stripe_options.ts";
 
 /**
  * Returns the billing provider for Stripe. The `priceId` of a plan is the id of a price, `price_…`.
@@ -29,7 +29,7 @@ import { stripeOptionDescriptions, type StripeOptions } from "./stripe_options.t
  * ```
  */
 export function stripe(options: StripeOptions): BillingProvider {
-  const read = stripeOptionDescriptions.read(options, { subject: "Cannot start", path: "stripe" });
+  const read = stripeOptionRules.read(options, { subject: "Cannot start", path: "stripe" });
   const { apiKey, toleranceMs } = read;
   const keys = hmacKeysOf(secretsOf(read.webhookSecret));
   const client = clientOf(read);
@@ -100,7 +100,7 @@ const signature = {
 
 function clientOf(
   { apiKey, apiVersion, baseUrl, timeoutMs, fetch: send }: ReturnType<
-    typeof stripeOptionDescriptions.read
+    typeof stripeOptionRules.read
   >,
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);

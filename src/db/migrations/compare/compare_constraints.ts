@@ -16,7 +16,7 @@ import {
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The known names. A constraint that names any other column or table is not compared. */
-export interface ComparedNames {
+export interface ComparableNames {
   /** The declared columns of the table. */
   readonly columns: readonly string[];
   /** All declared tables, and the tables that the migration drops. */
@@ -26,7 +26,7 @@ export interface ComparedNames {
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  own: ComparedNames,
+  own: ComparableNames,
   syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>

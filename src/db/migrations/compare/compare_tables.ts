@@ -10,8 +10,8 @@ import {
   type ExistingShapes,
   findTable,
   type ForeignKeyShape,
-  isNamedAlike,
   isSameList,
+  isSameTableName,
   type TableName,
   type TableShape,
 } from "./table_shape.ts";
@@ -61,7 +61,7 @@ export function pairTables(
   // The columns of a foreign key have the new names in the referenced table.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
-      existing.schema === key.schema && isNamedAlike(existing, existing.name, key.table)
+      existing.schema === key.schema && isSameTableName(existing, existing.name, key.table)
     );
     if (target === undefined) return key;
     const { shape, columns: { renamed } } = target;
@@ -100,7 +100,7 @@ function isLeaving(
     const { schema, formerName } = other;
     // If two tables have exchanged their names, the migration has renamed them already.
     if (other === table || seen.includes(other) || formerName === null) return false;
-    if (schema !== table.schema || !isNamedAlike(found, found.name, formerName)) return false;
+    if (schema !== table.schema || !isSameTableName(found, found.name, formerName)) return false;
     const inPlace = findTable(tables, other);
     return inPlace === undefined || isLeaving(inPlace, other, tables, declared, [...seen, table]);
   });
@@ -136,7 +136,7 @@ function compareTable(
   const found: Difference[] = [];
   const add = (column: string | null, difference: DifferenceKind) =>
     found.push({ table: table.label, column, ...difference });
-  if (!isNamedAlike(existing, existing.name, shape.name)) {
+  if (!isSameTableName(existing, existing.name, shape.name)) {
     add(null, { kind: "renamed-table", existing: existing.name });
   }
   for (const [to, from] of columns.renamed) add(to, { kind: "renamed-column", existing: from });
@@ -159,14 +159,14 @@ function compareTable(
 
 function pairColumns(table: TableInfo, declared: TableShape, existing: TableShape): PairedColumns {
   const named = (name: string) =>
-    existing.columns.find((one) => isNamedAlike(existing, one.name, name));
+    existing.columns.find((one) => isSameTableName(existing, one.name, name));
   const renamed = new Map<string, string>();
   const pairs: [ColumnShape, ColumnShape][] = [];
   const missing: ColumnShape[] = [];
   for (const wanted of declared.columns) {
     const former = table.columns.find(({ dbName }) => dbName === wanted.name)?.formerName ?? null;
     const isFree = former !== null &&
-      !declared.columns.some((one) => isNamedAlike(existing, one.name, former));
+      !declared.columns.some((one) => isSameTableName(existing, one.name, former));
     const before = named(wanted.name) === undefined && isFree ? named(former) : undefined;
     if (before !== undefined) renamed.set(wanted.name, before.name);
     const has = named(wanted.name) ?? before;

@@ -92,11 +92,13 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   tables: readonly T[],
   { schema, name }: TableName,
 ): T | undefined {
-  return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
+  return tables.find((table) =>
+    table.schema === schema && isSameTableName(table, table.name, name)
+  );
 }
 
 /** Returns true if two names are equal. Case matters for Postgres shapes, which lack `sql`. */
-export function isNamedAlike(
+export function isSameTableName(
   { sql }: { readonly sql?: string | null },
   left: string,
   right: string,

@@ -3,7 +3,7 @@ import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
 /** Returns a column of Postgres for ADD COLUMN. Constraints except NOT NULL are added later. */
-export function postgresColumn(column: ColumnShape): string {
+export function postgresColumnSql(column: ColumnShape): string {
   const { name, type, collation, notNull, default: given, generated, countsUp } = column;
   return [
     quoteIdentifier(name),

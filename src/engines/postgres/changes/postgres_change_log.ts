@@ -7,9 +7,9 @@ import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import {
   coversChange,
   coversPosition,
-  parsePosition,
+  parseLogPosition,
   type Position,
-  printPosition,
+  printLogPosition,
   type SnapshotPosition,
 } from "../../../db/changes/log_position.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
@@ -53,7 +53,7 @@ class PostgresChangeLog implements ChangeLog {
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = coversChange;
   readonly includes: ChangeLog["includes"] = coversPosition;
-  readonly print: ChangeLog["print"] = printPosition;
+  readonly print: ChangeLog["print"] = printLogPosition;
   readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
   readonly #reader: PostgresLogReader;
@@ -118,7 +118,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   parse(token: string): Position | null {
-    const position = parsePosition(token);
+    const position = parseLogPosition(token);
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 

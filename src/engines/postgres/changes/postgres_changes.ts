@@ -1,4 +1,4 @@
-import { jsonMembers } from "../../../schema/exact_json.ts";
+import { rawJsonMembers } from "../../../schema/exact_json.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { ChangesEngine } from "../../../db/engine/changes_engine.ts";
@@ -26,7 +26,7 @@ export const postgresChangesEngine: ChangesEngine = {
           : driver,
     };
   },
-  images: { parse: jsonMembers, decodeCell: decodePostgresCell },
+  images: { parse: rawJsonMembers, decodeCell: decodePostgresCell },
   // Each poll notifies the readers without a check, which would take as long as reading the log.
   polling: (_driver, { notify }) => ({
     poll: () => {

@@ -6,8 +6,8 @@ import {
   isTextInImagesSql,
   logTableNameSql,
   postgresLogStatements,
+  postgresLogTriggers,
   postgresTriggerName,
-  postgresTriggers,
   postgresTruncateTriggerName,
 } from "../sql/change_log_schema.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
@@ -221,7 +221,7 @@ async function installTriggers(
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));
   if (found.length === 2 && found.every(({ args }) => args === wanted)) return false;
-  for (const text of postgresTriggers(name, parts, functionName)) await run(connection, text);
+  for (const text of postgresLogTriggers(name, parts, functionName)) await run(connection, text);
   return true;
 }
 

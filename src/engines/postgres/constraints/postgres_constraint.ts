@@ -4,7 +4,7 @@ import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /** Returns the columns of a violated constraint of a Postgres table, by their database names. */
-export async function postgresConstraintColumns(
+export async function columnsViolatedOnPostgres(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
   connection: Connection,

@@ -11,16 +11,12 @@ import type {
 } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
-import {
-  driverOptionDescriptions,
-  type DriverOptions,
-  errorPrefix,
-} from "../../../db/driver_options.ts";
+import { driverOptionRules, type DriverOptions, errorPrefix } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, which is Postgres inside this process. */
 export type PgliteOptions = DriverOptions;
 
-const pgliteOptions = group(driverOptionDescriptions satisfies Described<PgliteOptions>).required();
+const pgliteOptions = group(driverOptionRules satisfies Described<PgliteOptions>).required();
 
 /**
  * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. The driver has a

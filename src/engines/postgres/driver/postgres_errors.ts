@@ -4,8 +4,8 @@ import {
   type FailedConstraint,
   type RaisedError,
 } from "../../../db/database_error.ts";
-import { raisedMessage } from "../../../db/raised_message.ts";
-import { isOutsideScope } from "../sql/require_row.ts";
+import { toClientMessage } from "../../../db/raised_message.ts";
+import { isFailUnlessError } from "../sql/require_row.ts";
 
 /**
  * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. `sent` is
@@ -21,7 +21,7 @@ export function toPostgresError(
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
-  if (isOutsideScope(code, error)) return new DatabaseError("outside-scope", error);
+  if (isFailUnlessError(code, error)) return new DatabaseError("outside-scope", error);
   const raised = raisedError(code, error, showsRaised);
   const known = refusesReturning(code, error)
     ? "no-returning"
@@ -54,7 +54,7 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   // A trigger cannot choose the statuses 405, 407 and 426, because they require a header.
   const [, status] = /^PT(?!405|407|426)([45]\d\d)$/.exec(code) ?? [];
   return {
-    message: showsMessage ? raisedMessage(error.message) : null,
+    message: showsMessage ? toClientMessage(error.message) : null,
     status: status === undefined ? null : Number(status),
   };
 }

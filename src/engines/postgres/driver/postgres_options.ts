@@ -1,7 +1,7 @@
 import { type Described, group } from "../../../options/option.ts";
 import { callback, timerMs, whole } from "../../../options/option_kinds.ts";
 import type { Observer } from "../../../runtime/observation.ts";
-import { driverOptionDescriptions, type DriverOptions } from "../../../db/driver_options.ts";
+import { driverOptionRules, type DriverOptions } from "../../../db/driver_options.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
 export interface PostgresOptions extends DriverOptions {
@@ -26,7 +26,7 @@ export interface PostgresOptions extends DriverOptions {
 
 export const postgresOptionRules = group(
   {
-    ...driverOptionDescriptions,
+    ...driverOptionRules,
     maxConnections: whole({ from: 1 }).default(10),
     // Its default is half of `maxConnections`, which is not known here.
     maxReadConnections: whole({ from: 1 }),

@@ -1,4 +1,4 @@
-import { afterPendingIo } from "../../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Deadline } from "../../../runtime/deadline.ts";
 import type { Statement } from "../../../sql/fragment.ts";
@@ -116,7 +116,7 @@ export class SharedReads {
   }
 
   async #runWaiting(): Promise<void> {
-    if (this.#isBusy) await new Promise<void>((resolve) => afterPendingIo(resolve));
+    if (this.#isBusy) await new Promise<void>((resolve) => runAfterPendingIo(resolve));
     const reads = this.#take();
     this.#isBusy = reads.length > 1;
     let isCounted = true;

@@ -1,4 +1,4 @@
-import { afterPendingIo } from "../../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
@@ -125,7 +125,7 @@ export class SharedWrites implements Connection {
     let count = 0;
     while (this.#waiting.length > count && this.#waiting.length < maxWrites) {
       count = this.#waiting.length;
-      await new Promise<void>((resolve) => afterPendingIo(resolve));
+      await new Promise<void>((resolve) => runAfterPendingIo(resolve));
     }
   }
 

@@ -2,7 +2,7 @@ import { postgresTriggerName, postgresTruncateTriggerName } from "../sql/change_
 import type { Connection, Driver } from "../../../db/driver.ts";
 import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
-import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
+import { ownTables, type RemovablePart } from "../../../db/installed/removable_parts.ts";
 
 /** The `application_name` of a session that uninstalls, by which it differs from a service. */
 export const uninstallApplicationName = "resource-api uninstall";
@@ -48,7 +48,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
 }
 
 /** Returns the installed parts in an order of removal: triggers before the function they call. */
-async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
+async function partsOf(connection: Connection): Promise<readonly RemovablePart[]> {
   const triggers = await selectNamed(
     connection,
     {

@@ -3,7 +3,7 @@ import { namesInSql } from "../../../sql/statements/normal_sql.ts";
 import type { Difference } from "../../../db/migrations/compare/difference.ts";
 import type { ColumnShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
-import { columnList, postgresColumn } from "../../../db/migrations/plan/column_sql.ts";
+import { columnList, postgresColumnSql } from "../../../db/migrations/plan/column_sql.ts";
 import {
   alter,
   newStep,
@@ -102,7 +102,7 @@ function takenAway(table: TableMigration, { existing }: Superfluous): readonly M
 }
 
 function added(table: TableMigration, declared: ColumnShape): MigrationStep {
-  return alter(table, `ADD COLUMN ${postgresColumn(declared)}`, `add ${declared.name}`);
+  return alter(table, `ADD COLUMN ${postgresColumnSql(declared)}`, `add ${declared.name}`);
 }
 
 function changed(table: TableMigration, name: string): readonly MigrationStep[] {

@@ -1,6 +1,6 @@
 import type { MigrationsEngine, PausedTable } from "../../../db/engine/migrations_engine.ts";
 import { postgresSyntax } from "../sql/syntax.ts";
-import { postgresTypeName } from "../sql/type_names.ts";
+import { toPostgresTypeName } from "../sql/type_names.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
 import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
@@ -20,7 +20,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
       ...parsed,
       columns: parsed.columns.map((column) => ({
         ...column,
-        type: postgresTypeName(column.type),
+        type: toPostgresTypeName(column.type),
         // A primary key is NOT NULL even if its declaration does not say so.
         notNull: column.notNull || parsed.key.includes(column.name),
       })),

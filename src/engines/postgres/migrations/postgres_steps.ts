@@ -4,7 +4,7 @@ import type { ForeignKeyShape, TableShape } from "../../../db/migrations/compare
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { columnList, foreignKeySql, membersCheck } from "../../../db/migrations/plan/column_sql.ts";
 import { columnMigrationSteps } from "./postgres_columns.ts";
-import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
+import { partsToRename } from "../../../db/migrations/plan/parts_to_rename.ts";
 import {
   addIndexSteps,
   alter,
@@ -89,7 +89,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
         `rename ${from} to ${to}`,
       )
     ),
-    ...renamedParts(table).map(({ from, to, sql }) => {
+    ...partsToRename(table).map(({ from, to, sql }) => {
       const purpose = `${table.label}: the name of ${from} follows`;
       const named = `${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`;
       return sql === null

@@ -1,6 +1,6 @@
 import { isSameName, quoteIdentifier } from "../../../sql/fragment.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
-import { inSavepoint } from "../../../db/database_handle.ts";
+import { runInSavepoint } from "../../../db/database_handle.ts";
 import type { Connection } from "../../../db/driver.ts";
 import type { DeclaredTable } from "../../../db/migrations/compare/compare_tables.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
@@ -24,7 +24,7 @@ export async function shapesPrintedByPostgres(
     shapes.push(...(await readPostgresShapes(connection, names)).tables);
     throw rollBack;
   };
-  await inSavepoint(connection, "written_tables", read).catch((error) => {
+  await runInSavepoint(connection, "written_tables", read).catch((error) => {
     if (error !== rollBack) throw error;
   });
   return declared.map((one) => {

@@ -5,7 +5,7 @@ import type { SearchQuery } from "../../../search/search_query.ts";
  * Compiles a search to a `tsquery`: it requires all terms, each as a phrase, and the last word as a
  * prefix. The SQL fails for no string. Stop words are omitted.
  */
-export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fragment {
+export function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
   const last = phrases.at(-1);
   if (last === undefined) throw new Error("A search has a term");

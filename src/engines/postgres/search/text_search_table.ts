@@ -17,7 +17,7 @@ import type { IndexChange } from "../../../search/search_adapter.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 import { documentWords } from "../../../search/words.ts";
 import { type FieldLabel, labelFields, rankWeights } from "./field_labels.ts";
-import { compileTextQuery } from "./text_query.ts";
+import { compileTsQuery } from "./text_query.ts";
 
 /**
  * The Postgres table of one index: the key of a row, and its words as a `tsvector` with a GIN
@@ -89,7 +89,7 @@ export class TextSearchTable implements DocumentTable {
     const keys = this.#keys.map((key, position) =>
       sql`${identifier(key)} AS ${matchKeyColumn(position)}`
     );
-    const wanted = compileTextQuery(query, this.#language);
+    const wanted = compileTsQuery(query, this.#language);
     const rank = sql`-ts_rank(${rawSql(this.#weights)}, document, wanted) AS ${matchRankColumn}`;
     const documents = within === null ? identifier(this.#name) : this.#documentsOf(within);
     return sql`SELECT ${

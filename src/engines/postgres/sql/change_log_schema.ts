@@ -71,7 +71,7 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
  * Returns the statements that create the log's triggers of one table on Postgres. `name` is the
  * table's name in the log. `args` are the trigger's arguments.
  */
-export function postgresTriggers(
+export function postgresLogTriggers(
   name: string,
   args: readonly string[],
   functionName: string,

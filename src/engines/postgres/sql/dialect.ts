@@ -20,19 +20,19 @@ import {
 } from "../../../sql/fragment.ts";
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
-import { hasOtherStoredForms, postgresKinds } from "./postgres_kinds.ts";
-import { postgresEstimate } from "./estimate.ts";
+import { mayBeStoredDifferently, postgresKinds } from "./postgres_kinds.ts";
+import { postgresRowEstimate } from "./estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresPreview } from "./preview.ts";
-import { distinguishingColumns } from "./distinguishing_columns.ts";
+import { tieBreakOrderColumns } from "./tie_break_order_columns.ts";
 import { decodeUntyped } from "./plain_values.ts";
 import { castToType, operandOfType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
 import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
-import { failUnless } from "./require_row.ts";
+import { failUnlessSql } from "./require_row.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
 
@@ -64,13 +64,13 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     decodeUntyped,
     // A stored text can be bound again, even if it is invalid. Only the document `null` cannot.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
-    hasOtherForms: hasOtherStoredForms,
+    hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
     operand,
     textOperand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
-    distinguished: distinguishingColumns,
+    distinguished: tieBreakOrderColumns,
     bound,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
@@ -85,13 +85,13 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     // Postgres itself ends a statement at its timeout, so no check is needed.
     scanCheck: null,
     groupCheck: null,
-    requireRow: failUnless,
+    requireRow: failUnlessSql,
     rowLock: rawSql(" FOR UPDATE"),
     advanceCounter,
     timestampStepMicros: 1,
     currentTimestampSql: "now()",
     columnDefault: () => rawSql("DEFAULT"),
-    estimate: postgresEstimate,
+    estimate: postgresRowEstimate,
     images: postgresImages,
     text: options.text,
     jsonPaths: postgresJsonPaths,

@@ -2,7 +2,7 @@ import { parseJson } from "../../../schema/exact_json.ts";
 import type { RowEstimate } from "../../../sql/dialect.ts";
 import { sql, type SqlValue } from "../../../sql/fragment.ts";
 
-export const postgresEstimate: RowEstimate = {
+export const postgresRowEstimate: RowEstimate = {
   statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`,
   parse: plannedRows,
 };

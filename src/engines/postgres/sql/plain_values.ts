@@ -1,5 +1,5 @@
 import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
-import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 
 /** The type OIDs whose values are numbers on every engine. */
@@ -25,7 +25,7 @@ export function decodeUntyped(value: SqlValue, type: number | null): unknown {
 function numberOf(text: string): number | bigint | string {
   if (/^-?\d{1,19}$/.test(text)) {
     const integer = BigInt(text);
-    if (BigInt.asIntN(64, integer) === integer) return shortestInteger(integer);
+    if (BigInt.asIntN(64, integer) === integer) return numberOrBigint(integer);
   }
   const number = Number(text);
   return Number.isFinite(number) ? number + 0 : text;

@@ -40,7 +40,10 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
  * Returns true if Postgres can store the value in another form than a write of the service has, or
  * as one of a type's special values, which the column kind lacks.
  */
-export function hasOtherStoredForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
+export function mayBeStoredDifferently(
+  value: unknown,
+  { kind, existingType }: ColumnInfo,
+): boolean {
   const { otherForms } = postgresKinds[kind];
   const isOther = otherForms === "all" || otherForms === "of zero" && value === 0;
   if (existingType !== null && isOther) return true;

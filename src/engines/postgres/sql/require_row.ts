@@ -7,13 +7,13 @@ const outsideScope = "resource-api: the row is outside of the scope";
  * Returns SQL that fails unless the condition is true, by casting a string that is no number.
  * Postgres evaluates constant casts when it plans, so the string ends with a random number.
  */
-export function failUnless(condition: Fragment): Fragment {
+export function failUnlessSql(condition: Fragment): Fragment {
   return sql`CASE WHEN ${condition} THEN 0 ELSE ${failure} END`;
 }
 
 const failure = rawSql(`CAST('${outsideScope} ' || random() AS integer)`);
 
-/** Returns true for the error of {@link failUnless}, whose message quotes the cast string. */
-export function isOutsideScope(code: string, { message }: Error): boolean {
+/** Returns true for the error of {@link failUnlessSql}, whose message quotes the cast string. */
+export function isFailUnlessError(code: string, { message }: Error): boolean {
   return code === "22P02" && message.includes(outsideScope);
 }

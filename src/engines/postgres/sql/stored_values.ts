@@ -4,7 +4,7 @@ import { isCalendarDate } from "../../../schema/instant.ts";
 import type { ColumnKind } from "../../../schema/kind.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
-import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
 import { requireBindable, type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
@@ -92,7 +92,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
 /** Returns a 64-bit integer as a number, or as a bigint if a number would round it. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
-  return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
+  return Number.isSafeInteger(number) ? number : numberOrBigint(BigInt(text));
 }
 
 const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;

@@ -19,7 +19,7 @@ export function printRecord(members: readonly (string | null)[]): string {
 }
 
 /** Returns the text of a Postgres hstore, such as `"a"=>"1", "b"=>NULL`. */
-export function printMap(members: readonly (readonly [string, string | null])[]): string {
+export function printHstore(members: readonly (readonly [string, string | null])[]): string {
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 

@@ -1,12 +1,12 @@
 import { bytesToHex } from "../../../protocol/byte_text.ts";
-import { jsonItems, jsonMembers } from "../../../schema/exact_json.ts";
+import { rawJsonItems, rawJsonMembers } from "../../../schema/exact_json.ts";
 import { hasDimensions } from "../../../schema/structured/structured_value.ts";
 import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import {
   type ArrayItem,
   printArray,
-  printMap,
+  printHstore,
   printRecord,
   readArray,
   readMap,
@@ -36,7 +36,7 @@ export function encodeStructure(value: unknown, shape: Structure, codec: MemberC
       );
     }
     case "map":
-      return printMap(
+      return printHstore(
         Object.entries(value ?? {}).map(([name, member]) => [
           name,
           member === null ? null : String(member),
@@ -123,18 +123,18 @@ export function structureFromImage(
   switch (shape.kind) {
     case "list": {
       const items = (text: string): readonly ArrayItem[] =>
-        jsonItems(text).map((item) =>
+        rawJsonItems(text).map((item) =>
           item.startsWith("[") && hasDimensions(shape) ? items(item) : textOf(item, shape.element)
         );
       return printArray(items(raw), shape.delimiter);
     }
     case "record": {
-      const members = jsonMembers(raw);
+      const members = rawJsonMembers(raw);
       return printRecord(shape.fields.map((field) => textOf(members.get(field.name), field)));
     }
     case "map":
-      return printMap(
-        [...jsonMembers(raw)].map(([name, member]) => [
+      return printHstore(
+        [...rawJsonMembers(raw)].map(([name, member]) => [
           name,
           member === "null" ? null : JSON.parse(member),
         ]),

@@ -1,4 +1,4 @@
-import { countCodePoints, minStringAfterPrefix } from "../../../sql/code_points.ts";
+import { countCodePoints, upperBoundOfPrefix } from "../../../sql/code_points.ts";
 import type { TextDialect } from "../../../sql/dialect.ts";
 import { charactersFoldingTo, fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
@@ -27,7 +27,7 @@ function contains(operand: Fragment, argument: string): Fragment {
 /** The range lets the database use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
-  const end = minStringAfterPrefix(argument);
+  const end = upperBoundOfPrefix(argument);
   return end === null ? from : sql`(${from} AND ${operand} COLLATE "C" < ${end})`;
 }
 

@@ -4,10 +4,10 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import {
   sqliteLogTables,
+  sqliteLogTriggers,
   sqliteMarkColumn,
   type SqliteTrigger,
   sqliteTriggerPrefix,
-  sqliteTriggers,
 } from "../sql/change_log_schema.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 import { describeRecordedTable } from "../driver/describe_recorded_table.ts";
@@ -106,9 +106,9 @@ async function installTriggers(
   connection: Connection,
 ): Promise<Installed> {
   const recorded = await describeRecordedTable(table, exclude, connection);
-  const permanent = sqliteTriggers(recorded, "permanent");
+  const permanent = sqliteLogTriggers(recorded, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";
-  const wanted = mode === "triggers" ? permanent : sqliteTriggers(recorded, "temporary");
+  const wanted = mode === "triggers" ? permanent : sqliteLogTriggers(recorded, "temporary");
   const inFile = await triggersOf(recorded.name, "main", connection);
   if (isInstalled(permanent, inFile)) return { lifetime: "permanent", isFresh: false };
   await dropOurs(inFile, "main", connection);

@@ -5,9 +5,9 @@ import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts
 import {
   coversChange,
   coversPosition,
-  parsePosition,
+  parseLogPosition,
   type Position,
-  printPosition,
+  printLogPosition,
   type SequencePosition,
 } from "../../../db/changes/log_position.ts";
 import { minRetentionMs } from "../../../db/changes/changes_options.ts";
@@ -90,7 +90,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly secret: string;
   readonly covers: ChangeLog["covers"] = coversChange;
   readonly includes: ChangeLog["includes"] = coversPosition;
-  readonly print: ChangeLog["print"] = printPosition;
+  readonly print: ChangeLog["print"] = printLogPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
   readonly #decode: DecodeChanges;
@@ -156,7 +156,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   parse(token: string): Position | null {
-    const position = parsePosition(token);
+    const position = parseLogPosition(token);
     return position?.kind === "sequence" && position.epoch === this.#epoch ? position : null;
   }
 

@@ -8,7 +8,7 @@ import { identifier, join, sql, tableName, toStatement } from "../../../sql/frag
 import type { RowValues } from "../../../db/engine/engine.ts";
 
 /** Returns the columns of a violated constraint of a SQLite table, by their database names. */
-export async function sqliteConstraintColumns(
+export async function columnsViolatedOnSqlite(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
   connection: Connection,

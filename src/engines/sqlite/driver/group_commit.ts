@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
-import { afterPendingIo, sleep } from "../../../runtime/event_loop.ts";
+import { runAfterPendingIo, sleep } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
@@ -119,7 +119,7 @@ export class GroupCommit {
     this.#queue.enqueue(job);
     if (this.#running) return;
     this.#running = true;
-    afterPendingIo(() => this.#drain());
+    runAfterPendingIo(() => this.#drain());
   }
 
   async #drain(): Promise<void> {
@@ -133,7 +133,7 @@ export class GroupCommit {
       // Between two groups, Deno reads the sockets, so that new requests can form the next group.
       // After a long group (with large rows), it reads all sockets only during a real timer.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
-      await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
+      await (isLong ? sleep(0) : new Promise<void>(runAfterPendingIo));
     }
     this.#running = false;
     this.#idle?.();

@@ -15,11 +15,7 @@ import type {
   QueryResult,
   ReadLimits,
 } from "../../../db/driver.ts";
-import {
-  errorPrefix,
-  sqliteOptionDescriptions,
-  type SqliteOptions,
-} from "../../../db/driver_options.ts";
+import { errorPrefix, sqliteOptionRules, type SqliteOptions } from "../../../db/driver_options.ts";
 import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
@@ -53,7 +49,7 @@ export async function sqliteDriver(
   given: SqliteOptions = {},
   maxThreads: number = maxReaderThreads,
 ): Promise<Driver> {
-  const options = sqliteOptionDescriptions.read(given, errorPrefix);
+  const options = sqliteOptionRules.read(given, errorPrefix);
   const { clock = systemClock, waitLimitMs } = options;
   const busyRetry: BusyRetry = {
     clock,

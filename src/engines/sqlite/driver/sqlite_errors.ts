@@ -3,7 +3,7 @@ import {
   type DatabaseErrorKind,
   type FailedConstraint,
 } from "../../../db/database_error.ts";
-import { raisedMessage } from "../../../db/raised_message.ts";
+import { toClientMessage } from "../../../db/raised_message.ts";
 
 /**
  * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
@@ -24,7 +24,7 @@ export function toSqliteError(
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
-  const message = showsMessage ? raisedMessage(text) : null;
+  const message = showsMessage ? toClientMessage(text) : null;
   return new DatabaseError("check", error, null, { message, status: null });
 }
 

@@ -8,10 +8,10 @@ import { isInternal } from "../../../db/introspection.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 import { toSqliteError } from "../driver/sqlite_errors.ts";
 import {
-  type InstalledPart,
   ownTables,
+  type RemovablePart,
   temporarySequenceTable,
-} from "../../../db/installed/installed_parts.ts";
+} from "../../../db/installed/removable_parts.ts";
 
 /**
  * Removes everything that the service has installed in a SQLite file. First calls `announce` with
@@ -47,7 +47,7 @@ export function uninstallFromFile(
 }
 
 /** Returns the parts to remove, triggers first. SQLite drops shadow tables with their own table. */
-function partsOf(file: OpenFile): readonly InstalledPart[] {
+function partsOf(file: OpenFile): readonly RemovablePart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
     sqliteTriggerPrefix,
@@ -62,7 +62,7 @@ function partsOf(file: OpenFile): readonly InstalledPart[] {
      ORDER BY type = 'table', name`,
     ...ownTables,
   );
-  const part = (kind: "trigger" | "table") => (name: string): InstalledPart => ({
+  const part = (kind: "trigger" | "table") => (name: string): RemovablePart => ({
     kind,
     name,
     drop: `DROP ${kind.toUpperCase()} ${quoteIdentifier(name)}`,

@@ -11,7 +11,7 @@ import { withNewNames } from "../../../db/migrations/compare/new_names.ts";
 import { type ColumnShape, isSameSet } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { foreignKeySql, membersCheck } from "../../../db/migrations/plan/column_sql.ts";
-import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
+import { partsToRename } from "../../../db/migrations/plan/parts_to_rename.ts";
 import {
   addIndexSteps,
   indexesToDrop,
@@ -244,7 +244,7 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
 function keptIndexes(table: TableMigration): readonly string[] {
   const { current, shape, columns } = table.pair;
   const dropped = new Set(indexesToDrop(table));
-  const renamed = new Map(renamedParts(table).map(({ from, sql }) => [from, sql]));
+  const renamed = new Map(partsToRename(table).map(({ from, sql }) => [from, sql]));
   const gone = (parts: readonly string[]) =>
     columns.superfluous.some(({ name }) =>
       table.mayLose(name) && parts.some((part) => isSameName(part, name))

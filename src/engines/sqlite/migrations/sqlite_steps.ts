@@ -10,7 +10,7 @@ import { mustFill } from "../../../db/migrations/compare/difference.ts";
 import type { ColumnShape, TableShape } from "../../../db/migrations/compare/table_shape.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { referencesSql } from "../../../db/migrations/plan/column_sql.ts";
-import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
+import { partsToRename } from "../../../db/migrations/plan/parts_to_rename.ts";
 import { type OtherProgramTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
 import {
   addIndexSteps,
@@ -78,7 +78,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
 
 /** Returns the steps that replace renamed indexes, because SQLite cannot rename an index. */
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
-  return renamedParts(table).flatMap(({ from, to, sql }) =>
+  return partsToRename(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [
       newStep(`DROP INDEX ${quoteIdentifier(from)}`, `${table.label}: the name of ${from} follows`),
       newStep(sql, `${table.label}: it is ${to} now`),

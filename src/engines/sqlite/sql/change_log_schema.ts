@@ -44,7 +44,7 @@ export interface SqliteTrigger {
  * because the last one runs first. They use only built-in functions, because every program that
  * writes to the table runs them. Their names contain a hash of their whole text.
  */
-export function sqliteTriggers(
+export function sqliteLogTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {

@@ -3,7 +3,7 @@ import { parseJson } from "../../../schema/exact_json.ts";
 import { isCalendarDate } from "../../../schema/instant.ts";
 import type { ColumnKind } from "../../../schema/kind.ts";
 import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
-import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
@@ -18,7 +18,7 @@ export const decoders: Readonly<
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>
     typeof value === "bigint"
-      ? shortestInteger(value)
+      ? numberOrBigint(value)
       : Number.isSafeInteger(value)
       ? value
       : undefined,

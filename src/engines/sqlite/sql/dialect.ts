@@ -6,7 +6,7 @@ import { significantDigits, withScale } from "../../../schema/kinds/decimal_kind
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isInstant } from "../../../schema/instant.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
-import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { isAny } from "../../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
@@ -55,7 +55,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     encode,
     decode,
     decodeUntyped: (value) =>
-      typeof value === "bigint" ? shortestInteger(value) : storedValueAsJson(value),
+      typeof value === "bigint" ? numberOrBigint(value) : storedValueAsJson(value),
     roundTrips: isRestored,
     // An existing table can store values in any storage class, and timestamps in any format.
     hasOtherForms: (value, { existingType, kind }) =>
@@ -229,7 +229,7 @@ function decode(
 ): unknown {
   if (value === null) return null;
   if (isAny(column)) {
-    return typeof value === "bigint" ? shortestInteger(value) : storedValueAsJson(value);
+    return typeof value === "bigint" ? numberOrBigint(value) : storedValueAsJson(value);
   }
   const decoded = decoders[column.kind](value, column);
   if (decoded !== undefined) return decoded;

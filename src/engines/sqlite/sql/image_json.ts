@@ -1,5 +1,5 @@
 import { hexToBytes } from "../../../protocol/byte_text.ts";
-import { jsonMembers } from "../../../schema/exact_json.ts";
+import { rawJsonMembers } from "../../../schema/exact_json.ts";
 import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 
 export interface ImageColumn {
@@ -48,13 +48,13 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   const [document = "", ...lines] = image.split("\n");
   for (let rest: string | undefined = document; rest !== undefined;) {
-    const part = jsonMembers(rest);
+    const part = rawJsonMembers(rest);
     const next = part.get(moreName);
     rest = next?.startsWith("{") === true && !next.startsWith(bytesHead) ? next : undefined;
     for (const [name, raw] of part) if (raw !== rest) members.set(name, raw);
   }
   for (const line of lines) {
-    for (const [name, raw] of jsonMembers(line)) members.set(name, `r${raw}`);
+    for (const [name, raw] of rawJsonMembers(line)) members.set(name, `r${raw}`);
   }
   return members;
 }

@@ -1,4 +1,4 @@
-import { countCodePoints, minStringAfterPrefix } from "../../../sql/code_points.ts";
+import { countCodePoints, upperBoundOfPrefix } from "../../../sql/code_points.ts";
 import type { TextDialect } from "../../../sql/dialect.ts";
 import { fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
@@ -74,7 +74,7 @@ const maxGlobPart = 12;
 /** The range lets the database use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
-  const end = minStringAfterPrefix(argument);
+  const end = upperBoundOfPrefix(argument);
   return end === null ? from : sql`(${from} AND ${operand} < ${end})`;
 }
 

@@ -18,7 +18,7 @@ export async function sqliteConflictTables(
       values: ["%conflict%"],
     });
     const names = new Set(
-      rows.flatMap(([name, statement]) => hasConflictClause(String(statement)) ? [name] : []),
+      rows.flatMap(([name, statement]) => hasOnConflictClause(String(statement)) ? [name] : []),
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
@@ -32,7 +32,7 @@ export async function sqliteConflictTables(
  * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
  * CONFLICT REPLACE`. ABORT is SQLite's default.
  */
-export function hasConflictClause(statement: string): boolean {
+export function hasOnConflictClause(statement: string): boolean {
   const words = [...statement.matchAll(ddlTokenPattern)]
     .map(([token]) => token.toUpperCase())
     .filter((token) => !blank.test(token));

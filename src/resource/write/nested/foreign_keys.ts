@@ -101,7 +101,7 @@ export function mayChange(column: ColumnInfo, resource: Resource): boolean {
  * all are NOT NULL. A column that belongs to other relations too, such as a tenant, is returned
  * only if there is no other column.
  */
-export function clearedColumns(
+export function columnsToClear(
   columns: readonly ColumnInfo[],
   resource: Resource,
 ): readonly ColumnInfo[] {

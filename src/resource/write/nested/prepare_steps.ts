@@ -2,7 +2,7 @@ import type { Assignments } from "../../../plan/plan.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
 import { atPathAsync } from "../values/body_path.ts";
-import { resolveUnchanged } from "../values/unchanged_input.ts";
+import { resolveUnchanged } from "../values/echoed_values.ts";
 import { toHookObject } from "../values/parse_fields.ts";
 import { withDefaults } from "../values/with_defaults.ts";
 import { lockTarget } from "../row_target.ts";
@@ -21,7 +21,7 @@ import {
   prepareChange,
   prepareCreation,
   type PreparedChange,
-} from "./relate/prepare_change.ts";
+} from "./relate/prepare_relation_change.ts";
 import { protectedItems } from "./protected_items.ts";
 
 /** The values of nested rows after their before-hooks, which run before the transaction. */

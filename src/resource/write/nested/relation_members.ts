@@ -1,7 +1,7 @@
 import type { Relation } from "../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { clearedColumns, mayChange } from "./foreign_keys.ts";
+import { columnsToClear, mayChange } from "./foreign_keys.ts";
 
 /** A member of the object that a body contains under the name of a relation. */
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
@@ -49,7 +49,7 @@ function changesOf(
 ): Readonly<Record<"connect" | "disconnect", boolean>> {
   return {
     connect: foreignKey.some((column) => mayChange(column, resource)),
-    disconnect: clearedColumns(foreignKey, resource).length > 0,
+    disconnect: columnsToClear(foreignKey, resource).length > 0,
   };
 }
 

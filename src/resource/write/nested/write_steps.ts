@@ -2,13 +2,13 @@ import { unreachable } from "../../../problem/unreachable.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import { atBodyPath } from "../values/body_path.ts";
-import { resolveUnchanged } from "../values/unchanged_input.ts";
+import { resolveUnchanged } from "../values/echoed_values.ts";
 import type { WriteConnection } from "../transaction/in_transaction.ts";
 import { insertRows } from "../insert_rows.ts";
 import { invalidField } from "../values/parse_fields.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 import { lockTarget, writableTarget } from "../row_target.ts";
-import { updateSameVersion } from "../update_row.ts";
+import { updateIfSameVersion } from "../update_row.ts";
 import { relateRows } from "./relate/apply_change.ts";
 import { problemAtPath } from "./common_path.ts";
 import { findRows } from "./find_rows.ts";
@@ -96,7 +96,7 @@ async function updateNamed(
   const write = nestedWriteCall(resource, "update", plan, call);
   const where = writableTarget(target, write);
   const set = resolveUnchanged(current, values, resource);
-  return [await updateSameVersion({ target, current, where, set }, write, connection)];
+  return [await updateIfSameVersion({ target, current, where, set }, write, connection)];
 }
 
 function refusedStep(error: unknown, step: RowsStep): unknown {

@@ -1,6 +1,6 @@
 import type { Access } from "../../../auth/scope.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { findRefused, hasOwnType } from "../../../db/refused_value.ts";
+import { findRefused, hasOwnType } from "../../../db/rejected_value.ts";
 import { parseKey } from "../../../plan/key.ts";
 import type { Problem } from "../../../problem/problem.ts";
 import type { ResourceCall, ResourceRequest } from "../../model/operation.ts";

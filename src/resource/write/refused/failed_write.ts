@@ -27,7 +27,7 @@ export class FailedWrite extends DatabaseError {
 }
 
 /** If a constraint rejected a row, returns a {@link FailedWrite} with the rows of the statement. */
-export function failedWrite(
+export function toFailedWrite(
   error: unknown,
   resource: Resource,
   rows: () => readonly FailedRow[],

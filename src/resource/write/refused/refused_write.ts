@@ -2,7 +2,7 @@ import type { Access } from "../../../auth/scope.ts";
 import { constraintColumns } from "../../../db/constraints/constraint_columns.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
-import { findRefused, hasOwnType, type TypedValue } from "../../../db/refused_value.ts";
+import { findRefused, hasOwnType, type TypedValue } from "../../../db/rejected_value.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";

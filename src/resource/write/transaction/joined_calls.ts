@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { inSavepoint, transactionHandle } from "../../../db/database_handle.ts";
+import { runInSavepoint, transactionHandle } from "../../../db/database_handle.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
@@ -83,7 +83,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
     try {
       return await this.#inPart.run(
         true,
-        () => inSavepoint(this.#around, savepoint, runPart),
+        () => runInSavepoint(this.#around, savepoint, runPart),
       );
     } catch (error) {
       throw error instanceof LostTransaction ? error.cause : error;

@@ -8,7 +8,7 @@ import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
-import { resolveUnchanged, valuesForNewRow } from "../values/unchanged_input.ts";
+import { resolveUnchanged, valuesForNewRow } from "../values/echoed_values.ts";
 import { invalidField, withoutImmutable } from "../values/parse_fields.ts";
 import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";

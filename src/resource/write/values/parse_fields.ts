@@ -1,4 +1,4 @@
-import { GivenValue, plainValue } from "../../../plan/given_value.ts";
+import { EchoedValue, valueForHook } from "../../../plan/echoed_value.ts";
 import type { Key, KeyColumns } from "../../../plan/key.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 import { didYouMean } from "../../../problem/nearest_name.ts";
@@ -70,7 +70,7 @@ export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
 
 /**
  * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
- * that can be another spelling of the stored value becomes a `GivenValue`.
+ * that can be another spelling of the stored value becomes a `EchoedValue`.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { mayBeStored: true });
@@ -84,7 +84,7 @@ export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
 
 /**
  * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that can
- * be another spelling of the stored value becomes a `GivenValue`.
+ * be another spelling of the stored value becomes a `EchoedValue`.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable, mayBeStored: true });
@@ -157,12 +157,12 @@ function isSpecial(value: unknown, { kind }: ColumnInfo): boolean {
   return typeof value === "string" && isSpecialValue(value, kind);
 }
 
-function givenValue(value: unknown, column: ColumnInfo, resource: Resource): GivenValue {
+function givenValue(value: unknown, column: ColumnInfo, resource: Resource): EchoedValue {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
   parseValue(value, column, resource, values, errors);
   const [error = null] = errors;
-  return new GivenValue(value, values.get(column), error === null ? null : error.message);
+  return new EchoedValue(value, values.get(column), error === null ? null : error.message);
 }
 
 /** The maximum number of suggestions, because each compares a name with all fields. */
@@ -182,7 +182,7 @@ function fieldsToName(resource: Resource, { immutable = noColumns }: BodyUse): r
 /** Returns parsed fields as an object for hooks, without the columns that the database fills. */
 export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
-  return Object.fromEntries(entries.map(([column, value]) => [column.name, plainValue(value)]));
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, valueForHook(value)]));
 }
 
 /**

@@ -4,13 +4,13 @@ import { isPolicy } from "../../../auth/policy.ts";
 import type { User } from "../../../auth/user.ts";
 import { fetchCount } from "../../../db/rows.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { and, directTerms, type Filter } from "../../../filter/filter.ts";
+import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";
 import { keyFilter, parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { optionalStringMember, requireStringMember } from "../action_body.ts";
-import { displayedFilter } from "../displayed_filter.ts";
+import { printMaskedFilter } from "../print_masked_filter.ts";
 import type { Report } from "../report.ts";
 import { requireResource } from "../report_query.ts";
 import { readViewedUser } from "../view_token.ts";
@@ -78,7 +78,7 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
   if (grant === null) return { access, policy: name, rows: "none", condition: "", count: 0 };
   const isShown = (column: ColumnInfo, of: TableInfo) =>
     (of === table ? resource : served.get(of))?.fields.readable.includes(column) ?? false;
-  const shown = (filter: Filter) => displayedFilter(filter, table, isShown);
+  const shown = (filter: Filter) => printMaskedFilter(filter, table, isShown);
   const right = {
     access,
     policy: name,
@@ -91,7 +91,7 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
     return { ...right, count: access === "create" ? null : await count(rows, resource) };
   }
   const terms = grant.rows.kind === "and" || grant.rows.kind === "or"
-    ? directTerms(grant.rows)
+    ? termsOnSameRow(grant.rows)
     : [];
   return {
     ...right,

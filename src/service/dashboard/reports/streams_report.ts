@@ -6,7 +6,7 @@ import type { Resource } from "../../../resource/model/resource.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
-import { displayedFilter } from "../displayed_filter.ts";
+import { printMaskedFilter } from "../print_masked_filter.ts";
 
 export interface StreamsReportDependencies {
   readonly hubs: { all(): readonly LiveHub[] };
@@ -69,7 +69,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
       user: user?.id ?? null,
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
-      filter: displayedFilter(filter, table, isShown),
+      filter: printMaskedFilter(filter, table, isShown),
       isLive: isAggregate ? null : stream.isLive,
       isPart: part !== null,
     };

@@ -17,13 +17,13 @@ import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { RequestScheduler } from "../../../../src/resource/http/request_scheduler.ts";
-import { createAnswerRequest } from "../../../../src/resource/routes/answer_request.ts";
+import { createRequestHandler } from "../../../../src/resource/routes/request_handler.ts";
 import { createRouteTable, methodProblem } from "../../../../src/resource/routes/route_table.ts";
 import { LargeBodyLimiter } from "../../../../src/resource/http/large_bodies.ts";
 import { ReceivingBodyLimiter } from "../../../../src/resource/http/receiving_bodies.ts";
 import { InflightResponses } from "../../../../src/resource/http/inflight_responses.ts";
 import { createEtagKeys } from "../../../../src/resource/define/resolve_etag.ts";
-import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
+import { readDefinition } from "../../../../src/resource/define/check_resource_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
 import type { Resource } from "../../../../src/resource/model/resource.ts";
 import {
@@ -165,7 +165,7 @@ async function answering(
   const receiving = new ReceivingBodyLimiter(runtime.clock);
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000, receiving };
   const table = createRouteTable(resources);
-  const answerRequest = createAnswerRequest({
+  const answerRequest = createRequestHandler({
     limits,
     guard,
     idempotency: null,

@@ -1,11 +1,11 @@
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import { parsePosition, type Position } from "../../../../src/db/changes/log_position.ts";
+import { parseLogPosition, type Position } from "../../../../src/db/changes/log_position.ts";
 import { parseResumeToken } from "../../../../src/live/stream/resume_token.ts";
 import type { Positions } from "./replica.ts";
 
 /** Where a token stands, or the bare text of a position; null for what is neither. */
 export function positionOf(token: string): Position | null {
-  return parsePosition(parseResumeToken(token)?.position ?? token);
+  return parseLogPosition(parseResumeToken(token)?.position ?? token);
 }
 
 /** What clients need to know of positions, which are closed to them. */

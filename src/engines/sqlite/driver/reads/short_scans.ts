@@ -1,4 +1,4 @@
-import { directTerms, type Filter } from "../../../../filter/filter.ts";
+import { type Filter, termsOnSameRow } from "../../../../filter/filter.ts";
 import type { AggregatePlan, CountPlan } from "../../../../plan/plan.ts";
 import type { Clock } from "../../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
@@ -91,7 +91,7 @@ function valuesOfFilter(filter: Filter): number {
     case "related":
       return Infinity;
     default:
-      return directTerms(filter).reduce((sum, term) => sum + valuesOfFilter(term), 0);
+      return termsOnSameRow(filter).reduce((sum, term) => sum + valuesOfFilter(term), 0);
   }
 }
 

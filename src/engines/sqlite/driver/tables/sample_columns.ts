@@ -5,7 +5,7 @@ import { affinityOfType } from "../../sql/column_type.ts";
 import { defaultTimestampFormat } from "../../sql/timestamps.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
-import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
+import { type InferredType, rankColumnTypes } from "./rank_column_types.ts";
 
 export interface DeclaredColumn {
   readonly name: string;
@@ -25,7 +25,7 @@ export function inferSampledColumn(
   dialect: Dialect,
 ): SampledColumn {
   const typical = typicalValues(type, values);
-  const fitting = fittingType(inferColumnTypes(type, typical), typical, dialect);
+  const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {
     ...plainColumn,
     ...fitting,

@@ -15,7 +15,7 @@ import {
 import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
 import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
 import {
-  addChildren,
+  addChildSteps,
   addLinks,
   addParents,
   type DraftRow,
@@ -174,7 +174,7 @@ function parseRelation(
       return addParents(asked, state.steps);
     case "hasOne":
     case "hasMany":
-      return addChildren(asked, state.steps);
+      return addChildSteps(asked, state.steps);
     case "manyToMany":
       return addLinks(asked, state.steps);
   }

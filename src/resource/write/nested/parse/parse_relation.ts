@@ -9,7 +9,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 
 export interface RelationRequest {
   /** The rows to connect or to create, in the order of the body. */
-  readonly wanted: readonly RowToRelate[];
+  readonly wanted: readonly IdOrNewRow[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
   /** The path of the `set` that disconnects all related rows except its own; null without `set`. */
@@ -22,7 +22,7 @@ export interface BodyPart {
 }
 
 /** A row to relate: the id of an existing row, or the body of a row to create. */
-export interface RowToRelate extends BodyPart {
+export interface IdOrNewRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
@@ -83,7 +83,7 @@ function parsePlain(value: unknown, place: RelationContext): RelationRequest {
   const wanted = listOf(value, name, place, "a list of objects").map((
     body,
     index,
-  ): RowToRelate => ({
+  ): IdOrNewRow => ({
     ...created(body, `${name}.${index}`, place),
     kind: type === "manyToMany" && isKeyObject(body, target) ? "connect" : "create",
   }));
@@ -102,7 +102,7 @@ function parseMany(value: object, place: RelationContext): RelationRequest {
       ) => ({ body, bodyPath: pathInside(bodyPath, `${name}.${member}.${index}`) }))
       : [];
   const connect = [...partsOf("set"), ...partsOf("connect")]
-    .map((part): RowToRelate => ({ ...part, kind: "connect" }));
+    .map((part): IdOrNewRow => ({ ...part, kind: "connect" }));
   const create = partsOf("create").map(({ body }, index) =>
     created(body, `${name}.create.${index}`, place)
   );
@@ -125,7 +125,7 @@ function parseOne(value: object, place: RelationContext): RelationRequest {
     throw invalidField("must be true", `${name}.disconnect`);
   }
   const at = (member: string) => pathInside(bodyPath, `${name}.${member}`);
-  const wanted: RowToRelate[] = [];
+  const wanted: IdOrNewRow[] = [];
   if (has("connect")) {
     wanted.push({ kind: "connect", body: ownMember(value, "connect"), bodyPath: at("connect") });
   }
@@ -137,7 +137,7 @@ function parseOne(value: object, place: RelationContext): RelationRequest {
   return { wanted, disconnect: [], removesOthers: removesOthers ? at(replaces) : null };
 }
 
-function created(body: unknown, path: string, { bodyPath }: RelationContext): RowToRelate {
+function created(body: unknown, path: string, { bodyPath }: RelationContext): IdOrNewRow {
   if (!isPlainObject(body)) throw invalidField("must be an object", path);
   return { kind: "create", body, bodyPath: pathInside(bodyPath, path) };
 }

@@ -5,7 +5,7 @@ import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, atPath } from "../../values/body_path.ts";
 import { invalidField } from "../../values/parse_fields.ts";
 import {
-  clearedColumns,
+  columnsToClear,
   keySourcesFrom,
   keySourcesTo,
   linkRow,
@@ -72,7 +72,7 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
       );
     }
     if (request.removesOthers === null) continue;
-    const cleared = clearedColumns(step.own, owner);
+    const cleared = columnsToClear(step.own, owner);
     if (cleared.length === 0) {
       throw atBodyPath(
         invalidField("cannot be removed: the row must have one"),
@@ -84,7 +84,7 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
 }
 
 /** Adds the steps that write the rows of a `hasOne` or `hasMany`, after the enclosing rows. */
-export function addChildren(asked: RelationRequests, steps: RowsStep[]): void {
+export function addChildSteps(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));
   const written = changes.filter(isWriting);
@@ -257,7 +257,7 @@ function requireWritableChildren(
     throw atBodyPath(invalidField("cannot be changed: no body may change its foreign key"), place);
   }
   const [removed] = change.disconnect;
-  if (removed === undefined || clearedColumns(columns, target).length > 0) return;
+  if (removed === undefined || columnsToClear(columns, target).length > 0) return;
   throw atBodyPath(invalidField(neverNullMessage), removed.bodyPath);
 }
 

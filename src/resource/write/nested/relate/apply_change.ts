@@ -18,7 +18,7 @@ import { commonBodyPath } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
 import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
-import { prepareRelated, resolveStep } from "./prepare_change.ts";
+import { lockRowsOfStep, prepareRelated } from "./prepare_relation_change.ts";
 import type { RelatedRow } from "./related_row.ts";
 import { storedRow, type WriteState } from "../write_state.ts";
 
@@ -33,7 +33,7 @@ export async function relateRows(
 ): Promise<void> {
   const { plan, call, prepared, written } = state;
   const rowOf = (row: Parameters<typeof storedRow>[0]) => storedRow(row, written);
-  const { rows, related } = await resolveStep(step, { rowOf, plan, call, connection });
+  const { rows, related } = await lockRowsOfStep(step, { rowOf, plan, call, connection });
   for (const [row, stored] of related) written.set(row, stored);
   const known = prepared.changes.get(step);
   const isKnown = known === undefined ||

@@ -43,7 +43,7 @@ export interface ResolvedChange {
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
-export interface ResolvingContext {
+export interface RelationLockContext {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   readonly connection: Connection;
@@ -52,7 +52,10 @@ export interface ResolvingContext {
 }
 
 /** Returns the 403 for a row that the user can see but not write. */
-export function outsideScopeProblem(access: RelatedWrite["access"], bodyPath: BodyPath): unknown {
+export function rowOutsideScopeProblem(
+  access: RelatedWrite["access"],
+  bodyPath: BodyPath,
+): unknown {
   return atBodyPath(
     new Problem("forbidden", `Cannot ${access}: the row lies outside your scope`),
     bodyPath,

@@ -11,7 +11,7 @@ import { invalidField } from "../../values/parse_fields.ts";
 import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
 import { keyOfExistingRow } from "../find_rows.ts";
 import {
-  clearedColumns,
+  columnsToClear,
   fixedKeyMessage,
   foreignKeysOf,
   hasForeignKeys,
@@ -24,10 +24,10 @@ import {
 import { nestedWriteCall } from "../nested_plan.ts";
 import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
 import {
-  outsideScopeProblem,
   type RelatedRow,
+  type RelationLockContext,
   type ResolvedChange,
-  type ResolvingContext,
+  rowOutsideScopeProblem,
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
@@ -35,7 +35,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export async function resolveChildren(
   { relation, target }: RelateStep,
   change: RelationChange,
-  resolving: ResolvingContext,
+  resolving: RelationLockContext,
 ): Promise<ResolvedChange> {
   const { around, connect, disconnect, removesOthers, requiresNone } = change;
   const { plan, call, connection } = resolving;
@@ -63,7 +63,7 @@ export async function resolveChildren(
     target,
     connection,
   );
-  const cleared = clearedColumns([...keys.keys()], target);
+  const cleared = columnsToClear([...keys.keys()], target);
   const found: Found = {
     ...{ keys, rows, within, target },
     related: new Map([...keys].filter(([column]) => mayChange(column, target))),
@@ -134,7 +134,7 @@ function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly Rela
 }
 
 function requireWithin(key: Key, bodyPath: BodyPath, { within, target }: Found): void {
-  if (!within.has(keyId(key, target.table))) throw outsideScopeProblem("update", bodyPath);
+  if (!within.has(keyId(key, target.table))) throw rowOutsideScopeProblem("update", bodyPath);
 }
 
 function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {

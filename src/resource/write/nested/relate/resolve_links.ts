@@ -20,10 +20,10 @@ import {
 import { nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep, RelationChange } from "../nested_rows.ts";
 import {
-  outsideScopeProblem,
   type RelatedRow,
+  type RelationLockContext,
   type ResolvedChange,
-  type ResolvingContext,
+  rowOutsideScopeProblem,
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
@@ -31,7 +31,7 @@ import type { BodyPath } from "../../../model/operation.ts";
 export async function resolveLinks(
   step: RelateStep,
   change: RelationChange,
-  resolving: ResolvingContext,
+  resolving: RelationLockContext,
 ): Promise<ResolvedChange> {
   const { relation, target } = step;
   const { around, connect } = change;
@@ -87,7 +87,7 @@ function endId(link: Row, relation: Relation): string {
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
   { around, connect, disconnect, removesOthers }: RelationChange,
-  resolving: ResolvingContext,
+  resolving: RelationLockContext,
 ): Promise<readonly Row[]> {
   const { plan, call, connection } = resolving;
   const right = plan.related.get(target);
@@ -135,7 +135,7 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
 }
 
 /** Returns a filter for the links that the user can see. Without a resource, all links match. */
-function visibleLinks(link: Resource | null, { plan }: ResolvingContext): Filter {
+function visibleLinks(link: Resource | null, { plan }: RelationLockContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
   const removed = plan.written.get("delete")?.get(link)?.visible ?? noRows;
@@ -147,7 +147,7 @@ async function removedLinks(
   links: readonly Row[],
   { relation, relation: { steps: [near] }, written: link }: RelateStep,
   { around, disconnect, removesOthers }: RelationChange,
-  { plan, call, connection }: ResolvingContext,
+  { plan, call, connection }: RelationLockContext,
 ): Promise<readonly RelatedRow[]> {
   if (links.length === 0) return [];
   const { table } = near;
@@ -183,7 +183,7 @@ async function removedLinks(
     : await readByKeys({ ...what, where: grant.rows }, link, connection);
   return removed.filter(({ bodyPath }, index) => {
     const id = keyId(keys[index] ?? [], table);
-    if (locked.has(id) && !within.has(id)) throw outsideScopeProblem("delete", bodyPath);
+    if (locked.has(id) && !within.has(id)) throw rowOutsideScopeProblem("delete", bodyPath);
     return locked.has(id);
   });
 }

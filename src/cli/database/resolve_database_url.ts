@@ -1,0 +1,33 @@
+import { isServerUrl } from "../../engines/server_url.ts";
+import { pathExists } from "../path_exists.ts";
+
+/**
+ * Returns the URL of a database in the arguments. A path without a scheme is a SQLite file. Throws
+ * a plain Error if the file is missing, because opening it would create it.
+ */
+export async function databaseUrl(place: string): Promise<string> {
+  const url = urlOf(place);
+  const path = filePathOf(url);
+  if (path !== null && !await pathExists(path)) {
+    throw new Error(`Cannot open ${place}: there is no such file`);
+  }
+  return url;
+}
+
+/** Returns the URL of a database to migrate. For a dry run, a missing file is an empty one. */
+export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Promise<string> {
+  const url = urlOf(place);
+  const path = filePathOf(url);
+  if (!dryRun || path === null || await pathExists(path)) return url;
+  return `${url.slice(0, -path.length)}:memory:`;
+}
+
+function urlOf(place: string): string {
+  if (isServerUrl(place)) return place;
+  // A single letter before the colon is a drive of Windows.
+  return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
+}
+
+function filePathOf(url: string): string | null {
+  return /^(?:(?:node-)?sqlite|pglite):(?:\/\/)?(?!:memory:)(.+)$/i.exec(url)?.[1] ?? null;
+}

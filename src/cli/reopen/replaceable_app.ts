@@ -1,0 +1,140 @@
+import type { App, RequestInfo } from "../../app/app.ts";
+import { Problem } from "../../problem/problem.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import { sleep } from "../../runtime/event_loop.ts";
+import type { OpenService } from "../run_service.ts";
+
+/** An app that can be replaced by another one while the listener stays the same. */
+export interface ReplaceableApp {
+  /** The app for the listener. It passes each request to the current app. */
+  readonly app: App;
+  /** Makes `next` the current app. The previous app closes when its requests have ended. */
+  replaceBy(next: OpenService): void;
+}
+
+/** An open app, and the number of responses that it is still sending. */
+interface Generation {
+  readonly app: App;
+  answering: number;
+}
+
+/** The checks for changed tables, for which a request can wait. */
+export interface SchemaChecks {
+  /** Resolves when the current check has ended. */
+  readonly ended: () => Promise<void>;
+  /** The schema version that the last check found; null if unknown. */
+  readonly version: () => string | null;
+  /** Resolves when the current app is the one for the current tables. */
+  readonly current: () => Promise<unknown>;
+}
+
+/** Creates a replaceable app. It checks tables before it describes them, and repeats reads. */
+export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
+  let current: Generation = { app: first, answering: 0 };
+  let isDraining = false;
+  let isClosing = false;
+  const ending = new Set<Promise<void>>();
+
+  async function answer(request: Request, info?: RequestInfo): Promise<Response> {
+    const generation = current;
+    generation.answering++;
+    try {
+      return await generation.app.fetch(request, info);
+    } finally {
+      // A response can be sent long after it was created.
+      const sent = Promise.resolve(info?.completed).catch(() => {});
+      void sent.then(() => generation.answering--);
+    }
+  }
+
+  async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
+    if (describesTables(request.url)) await looks.current();
+    const [asked, version] = [current, looks.version()];
+    const response = await answer(request, info);
+    if (response.status >= 500) await looks.ended();
+    else if (isUnknown(response, request, asked.app)) await looks.current();
+    else return response;
+    // An equal app can have failed if tables changed and changed back: the version then differs.
+    const isOther = response.status >= 500 && looks.version() !== version;
+    if (current === asked && !isOther) return response;
+    if (!reads.has(request.method)) {
+      return unmade.has(response.status) ? await changedTables(response) : response;
+    }
+    await response.body?.cancel();
+    return await answer(request, info);
+  }
+
+  async function end(generation: Generation): Promise<void> {
+    // The live streams end at different times, and their clients reconnect to the next app.
+    generation.app.drain();
+    for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
+      if (generation.answering === 0 || isClosing) break;
+      await sleep(askMs);
+    }
+    await generation.app.close();
+  }
+
+  return {
+    app: {
+      ...first,
+      fetch,
+      announceStop() {
+        isDraining = true;
+        current.app.announceStop();
+      },
+      drain() {
+        isDraining = true;
+        current.app.drain();
+      },
+      warmUp: () => current.app.warmUp(),
+      schema: () => current.app.schema(),
+      openapi: () => current.app.openapi(),
+      async close() {
+        isClosing = true;
+        await Promise.all([current.app.close(), ...ending]);
+      },
+    },
+    replaceBy({ app }) {
+      const before = current;
+      current = { app, answering: 0 };
+      if (isDraining) app.announceStop();
+      app.warmUp();
+      const ended = end(before).catch(() => {}).finally(() => ending.delete(ended));
+      ending.add(ended);
+    },
+  };
+}
+
+/** Returns true for a 404 or 405 that would succeed if a table or key has been added. */
+function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
+  if (status === 405) return true;
+  if (status !== 404) return false;
+  const { path } = parseRequestTarget(url);
+  return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
+}
+
+/** Returns true for the pages that describe tables: index, schema, OpenAPI document and MCP. */
+function describesTables(url: string): boolean {
+  return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
+}
+
+/** The statuses after which a write has certainly changed nothing. */
+const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
+
+const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/** Returns the response to a write that failed because the tables have changed. */
+async function changedTables({ headers: given, body }: Response): Promise<Response> {
+  await body?.cancel();
+  const detail =
+    "The tables of the database were changed by another program, and nothing was written";
+  const problem = new Problem("schema-changed", detail);
+  const headers = new Headers(given);
+  headers.delete("content-length");
+  headers.set("retry-after", "1");
+  return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
+}
+
+/** How long to wait for the end of the last responses, e.g. a large export, in milliseconds. */
+const maxWaitMs = 600_000;
+const askMs = 50;

@@ -1,0 +1,155 @@
+import { discardedJob, isSameRequest, type Job, type JobRow, type JobStorage } from "./job.ts";
+import { createJobView, type JobView, type JobViewInput } from "./job_view.ts";
+
+/** The jobs of an outbox. A change of a job is stored, and then shown in all tabs. */
+export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> {
+  /** Shows a job immediately and stores it. */
+  add(job: Job): void;
+  /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
+  change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
+  /** Stores that an attempt begins, with the row's path and ETag after earlier jobs. */
+  prepare(job: Job): Promise<Job | undefined>;
+  /** Removes a sent or discarded job from the storage. Shows its end, with the response's row. */
+  end(job: Job, row?: JobRow | null): Promise<void>;
+  /** Reads the stored jobs, so that this tab knows the jobs of all tabs. */
+  sync(): Promise<void>;
+}
+
+export interface OutboxJobsOptions extends JobViewInput {
+  /** Resolves to the storage. Never rejects. */
+  readonly opening: Promise<JobStorage>;
+  /**
+   * The channel to the other tabs. A message contains an ended job with its row, or is null: the
+   * other tabs then read the storage. Null if there are no other tabs.
+   */
+  readonly channel: BroadcastChannel | null | undefined;
+}
+
+/** Creates a job book without jobs; {@link OutboxJobs.sync} reads the stored jobs. */
+export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
+  const { jobs, created, sent } = options;
+  const view = createJobView(options);
+  const stored = storedJobs(view, options);
+
+  async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
+    // The job gets a new key only after its old request was refused or replaced.
+    if (changes.idempotencyKey) await release(job);
+    return stored.change(job, changes);
+  }
+
+  /**
+   * Updates the jobs that follow a request to the same row, after it was sent or given up. If it
+   * was given up, these jobs then follow the request before it.
+   */
+  async function release(job: Job): Promise<void> {
+    const { id, idempotencyKey, state, after, ifMatch } = job;
+    for (const other of [...jobs.values()]) {
+      const isSent = state === "sent";
+      const isNext = other.after === idempotencyKey ||
+        (isSent && other.of === id && other.id !== id);
+      if (isNext) await change(other, isSent ? led(other) : { after, ifMatch });
+    }
+  }
+
+  /** Returns the members of a job that earlier requests to the same row change. */
+  function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
+    const row = created.get(job.of);
+    const tag = sent.get(job.after)?.tag;
+    return {
+      path: row?.path ?? job.path,
+      of: row ? null : job.of,
+      ifMatch: tag ?? job.ifMatch ?? row?.tag ?? null,
+      after: tag ? null : job.after,
+    };
+  }
+
+  return {
+    ...view,
+    ...stored,
+    change,
+    prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
+    async end(job, row = null) {
+      if (job.state === "sent") view.learn(job, row);
+      // The following jobs are updated first: a crash before the removal only repeats this job.
+      await release(job);
+      await stored.end(job, row);
+    },
+  };
+}
+
+/** Returns the functions that store jobs, show them, and report them to the other tabs. */
+function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
+  const { jobs, opening, channel, signal } = options;
+  /** The last queued operation. Reads and writes of the storage run one after the other. */
+  let storing: Promise<unknown> = Promise.resolve();
+  let reading: Promise<void> | null = null;
+
+  function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
+    const result = storing.then(async () => work(await opening));
+    storing = result.catch(() => {});
+    return result;
+  }
+
+  /** Returns the position of a job, which may have been stored since the caller read the job. */
+  const orderOf = ({ id, order }: Job) => jobs.get(id)?.order ?? order;
+
+  /** Sends a message to the other tabs. Does nothing if the channel is closed and would throw. */
+  function announce(message: readonly [Job, JobRow | null] | null = null): void {
+    if (!signal.aborted) channel?.postMessage(message);
+  }
+
+  const sync = () =>
+    reading ??= queue(async (storage) => {
+      reading = null;
+      if (!signal.aborted) showStored(await storage.all());
+      // A failed read is repeated at the next wake-up. `add` reports a failed write.
+    }).catch(() => {});
+
+  if (channel) {
+    channel.onmessage = ({ data }) => {
+      if (data === null) void sync();
+      // The message waits for a running read of the storage, which may be older.
+      else void queue(() => show(...data as [Job, JobRow | null]));
+    };
+  }
+
+  return {
+    sync,
+    add(job: Job): void {
+      show(job);
+      const { order: _order, ...added } = job;
+      // The user may leave the page, so `add` does not wait for queued operations.
+      const adding = opening.then((storage) => {
+        const place = storage.add(added);
+        announce();
+        return place;
+      }).then(
+        (order): Job => ({ ...job, order }),
+        (cause) => discardedJob(job, "storage", `${cause}`),
+      );
+      void queue(async () => {
+        const stored = await adding;
+        // In the meantime, a read of the storage may have shown the job.
+        if (jobs.get(job.id)?.order === Infinity) show(stored);
+      });
+    },
+    change: (job: Job, changes: Partial<Job>) =>
+      queue(async (storage) => {
+        const changed = await storage.update(
+          orderOf(job),
+          (stored) => isSameRequest(stored, job) ? { ...stored, ...changes } : undefined,
+        );
+        if (changed) {
+          announce();
+          show(changed);
+        } else void sync();
+        return changed;
+      }),
+    end: (job: Job, row: JobRow | null) =>
+      queue(async (storage) => {
+        await storage.remove(orderOf(job));
+        announce([job, row]);
+        show(job, row);
+      }),
+  };
+}

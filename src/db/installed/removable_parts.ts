@@ -1,0 +1,23 @@
+/** A part that the service has added to a database, and the statement that removes it. */
+export interface RemovablePart {
+  readonly kind: "trigger" | "function" | "table";
+  /** The name for the operator. */
+  readonly name: string;
+  readonly drop: string;
+}
+
+/** The temporary name that SQLite's table `sqlite_sequence` receives in order to be dropped. */
+export const temporarySequenceTable = "_service_sequence";
+
+/** The names of the service's tables: the log, the idempotency store, search and migrations. */
+export const ownTables: readonly string[] = [
+  ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
+  ...["_service_search", "_service_idempotency", "_service_migrations", temporarySequenceTable],
+];
+
+/** Returns the count in words, like `3 tables and 1 trigger`. */
+export function describePartCounts(parts: readonly RemovablePart[]): string {
+  const byKind = Map.groupBy(parts, ({ kind }) => kind);
+  return [...byKind].map(([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`)
+    .join(", ");
+}

@@ -1,0 +1,70 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { join, rawSql, sql, toStatement } from "../sql/fragment.ts";
+import { DatabaseError } from "./database_error.ts";
+import { databaseProblem } from "./database_problem.ts";
+import type { Driver } from "./driver.ts";
+
+/** A value for a column, whose type it must have. */
+export interface TypedValue {
+  readonly column: ColumnInfo;
+  readonly value: unknown;
+}
+
+/** Returns true if only the database knows which values the column accepts. */
+export function hasOwnType({ databaseType }: ColumnInfo): boolean {
+  return databaseType !== undefined;
+}
+
+/** A value that the database rejects for its column's type, and the database's error. */
+export interface RejectedValue<T extends TypedValue> {
+  readonly value: T;
+  readonly error: DatabaseError;
+}
+
+/**
+ * Finds the first value that the database rejects for its column's type. Returns null if there is
+ * none. Only the database knows what an `inet` or a range accepts. The search is a bisection: each
+ * statement tests a part of the values.
+ */
+export async function findRefused<T extends TypedValue>(
+  values: readonly T[],
+  driver: Driver,
+): Promise<RejectedValue<T> | null> {
+  for (let start = 0; start < values.length; start += valuesOfStatement) {
+    const refused = await bisect(values.slice(start, start + valuesOfStatement), driver);
+    if (refused !== null) return refused;
+  }
+  return null;
+}
+
+const valuesOfStatement = 1000;
+
+async function bisect<T extends TypedValue>(
+  values: readonly T[],
+  driver: Driver,
+): Promise<RejectedValue<T> | null> {
+  const [value] = values;
+  const error = value === undefined ? null : await errorOf(values, driver);
+  if (value === undefined || error === null) return null;
+  if (values.length === 1) return { value, error };
+  const middle = values.length >> 1;
+  return await bisect(values.slice(0, middle), driver) ??
+    await bisect(values.slice(middle), driver);
+}
+
+async function errorOf(
+  values: readonly TypedValue[],
+  driver: Driver,
+): Promise<DatabaseError | null> {
+  const { dialect } = driver;
+  const tests = values.map(({ column, value }) =>
+    sql`CAST(${dialect.encode(value, column)} AS ${rawSql(column.databaseType?.sqlName ?? "text")})`
+  );
+  try {
+    await driver.query(toStatement(sql`SELECT ${join(tests, ", ")}`, dialect.placeholder));
+    return null;
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "invalid-value") return error;
+    throw databaseProblem(error, "read");
+  }
+}

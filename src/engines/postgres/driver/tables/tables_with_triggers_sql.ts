@@ -1,0 +1,45 @@
+import { postgresTriggerName } from "../../sql/change_log_schema.ts";
+
+/**
+ * SQL that is true if a trigger function can return NULL, which prevents the write of the row. It
+ * cannot if every RETURN returns the row, and no statement assigns the row. The row is NEW, or OLD
+ * for a trigger of DELETE alone.
+ */
+const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
+    || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
+  OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
+
+/**
+ * A query for the tables with a rule, or with a trigger that runs after an INSERT or UPDATE of a
+ * row. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4 insert, 8 delete,
+ * 16 update, 64 instead.
+ */
+export const tablesWithAfterTriggersSql: string = tablesWith(
+  "tgtype & 66 = 0 AND tgtype & 20 > 0",
+);
+
+/**
+ * A query for the tables with a rule, or with a trigger that runs once for a statement or can
+ * prevent the write of a row.
+ */
+export const tablesChangedByEmptyWriteSql: string = tablesWith(
+  `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
+);
+
+/**
+ * Returns a query for the tables with a rule or with one of these triggers, except triggers of
+ * foreign keys and of the change log. A partition's trigger also counts for the partitioned table.
+ */
+function tablesWith(triggers: string): string {
+  return `
+  WITH RECURSIVE changed AS (
+    SELECT tgrelid AS oid FROM pg_trigger
+    JOIN pg_proc p ON p.oid = tgfoid JOIN pg_language l ON l.oid = p.prolang
+    WHERE NOT tgisinternal AND tgname NOT LIKE '${postgresTriggerName}%' AND (${triggers})
+    UNION SELECT ev_class FROM pg_rewrite WHERE ev_type <> '1'
+    UNION SELECT i.inhparent FROM pg_inherits i JOIN changed ON i.inhrelid = changed.oid
+  )
+  SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, c.relname
+  FROM changed JOIN pg_class c ON c.oid = changed.oid
+  JOIN pg_namespace n ON n.oid = c.relnamespace`;
+}

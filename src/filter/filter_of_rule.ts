@@ -1,0 +1,49 @@
+import type { FilterText } from "./filter_text.ts";
+import { type Filter, missingRows } from "./filter.ts";
+import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
+import { createPlaceholderResolver } from "./resolve_placeholders.ts";
+import { isResolved, type ResolvableDraft, type Rule } from "./rule.ts";
+import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import type { FilterSyntax } from "./syntax/filter_syntax.ts";
+import { parseTemplate } from "./template_syntax.ts";
+
+/** Called with the syntax tree of each template in a rule, its context and its string. */
+export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
+
+/**
+ * Resolves a rule, which code has built, to a filter on the table of the context. A blank template
+ * matches no row. Filters of the builders are not checked, because they can use any column.
+ */
+export function filterOfRule(
+  rule: Rule,
+  context: FilterContext,
+  filters: CachingFilterParser,
+  onTemplate: OnTemplate = () => {},
+): Filter {
+  const resolve = (inner: Rule, there: FilterContext) =>
+    filterOfRule(inner, there, filters, onTemplate);
+  if (isResolved(rule)) return rule;
+  // The cast is safe: only the function `draft` creates drafts.
+  if (rule.kind === "draft") return (rule as ResolvableDraft).toFilter(context, resolve);
+  return filterOfTemplate(rule, context, filters, { resolve, onTemplate }) ?? missingRows;
+}
+
+/** Resolves a template. Returns null for a blank template. */
+export function filterOfTemplate(
+  template: FilterText,
+  context: FilterContext,
+  filters: CachingFilterParser,
+  { resolve, onTemplate }: {
+    readonly resolve: (rule: Rule, context: FilterContext) => Filter;
+    readonly onTemplate?: OnTemplate;
+  },
+): Filter | null {
+  const { values } = template;
+  const syntax = parseTemplate(template, filters);
+  if (syntax === null) return null;
+  onTemplate?.(syntax, context, template.text);
+  return resolveFilterWith(syntax, context, createPlaceholderResolver(values), (index, there) => {
+    // The cast is safe: `parseTemplate` has checked that values in place of terms are rules.
+    return resolve(values[index] as Rule, there);
+  });
+}

@@ -1,0 +1,224 @@
+import { bytesToHex } from "../protocol/byte_text.ts";
+import { createHash } from "node:crypto";
+import { Problem, problemReply } from "../problem/problem.ts";
+import type { Reply } from "../protocol/reply.ts";
+import {
+  type FoundKeyRecord,
+  type IdempotencyClaim,
+  idempotencyLeaseMs,
+  type IdempotencyStore,
+  type StoredResponse,
+} from "./idempotency_store.ts";
+import {
+  answerNotKeptProblem,
+  isReplayableReply,
+  type ResponseStorageLimits,
+  toStoredResponse,
+} from "./stored_response.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/** A request with an Idempotency-Key. A repetition must have the same members. */
+export interface IdempotentRequest {
+  readonly key: string;
+  /** Identifies the caller, so that a caller never receives another caller's response. */
+  readonly identity: string;
+  /** The client to whose storage limit the response counts: a user, or a network. */
+  readonly share: string;
+  readonly method: string;
+  /** The path in a normal form, because clients can percent-encode it differently. */
+  readonly path: string;
+  /** The raw query without the question mark. */
+  readonly query: string;
+  readonly ifMatch: string | null;
+  /** Identifies the readable fields; empty if these do not depend on the user. */
+  readonly fields: string;
+  /** The raw body; empty without a body. */
+  readonly body: Uint8Array;
+}
+
+export interface RequestExecution {
+  readonly reply: Reply;
+  /** True if the write has stored the reply in its own transaction. */
+  readonly isStored: boolean;
+}
+
+export interface IdempotencyContext
+  extends ResponseStorageLimits, Pick<Runtime, "clock" | "random" | "observe"> {
+  readonly store: IdempotencyStore;
+}
+
+/** The claim of a request, and the client to whose storage limit its response counts. */
+export type RequestClaim = IdempotencyClaim & { readonly share: string };
+
+export interface IdempotentWork {
+  execute(claim: RequestClaim): Promise<RequestExecution>;
+  /** Throws if the caller no longer has the right to the operation. */
+  authorize(): Promise<void>;
+  /** Counts a stored response as being sent. Throws if too many are. */
+  send(reply: Reply): void;
+}
+
+/** The limits that apply to a request before it is executed. */
+export interface IdempotentAdmission {
+  /** Returns true if the limits will probably refuse the request. Takes no tokens. */
+  isDoubtful(): Promise<boolean>;
+  /** Throws a 428 or 429 if the limits refuse the request. */
+  admit(): void | Promise<void>;
+  /** Refunds the tokens that were taken, because a replayed response is free. */
+  refund(): void;
+}
+
+/**
+ * Executes a request with an Idempotency-Key, or replays the response to its first execution. Equal
+ * requests are executed one at a time. Throws `idempotency-key-reused` (422) if another request had
+ * the key, `idempotency-in-flight` (409) while the first one is executed, and the errors of
+ * {@link IdempotentWork.authorize}.
+ */
+export async function answerOnce(
+  request: IdempotentRequest,
+  context: IdempotencyContext,
+  work: IdempotentWork,
+  admission: IdempotentAdmission | null,
+): Promise<Reply> {
+  const claim = claimFor(request, context);
+  // If the limits would refuse the request, it writes nothing to the store, so that a flood of
+  // requests does not either. Otherwise the limits apply after it has claimed the key: of several
+  // equal requests, only one then uses up a solved challenge or the last token.
+  const isDoubtful = admission !== null && await admission.isDoubtful();
+  if (isDoubtful) {
+    const found = await context.store.find(claim);
+    if (found !== null) return await replay(found, claim, work);
+    await admission.admit();
+  }
+  // Executes nothing before the store has confirmed that no other request has the key.
+  const result = await context.store.claim(claim);
+  if (result.kind !== "claimed") {
+    admission?.refund();
+    return await replay(result, claim, work);
+  }
+  const stopRenewing = keepRenewing(claim, context);
+  let outcome: RequestExecution;
+  try {
+    outcome = await refusalsAsReplies(async () => {
+      if (!isDoubtful) await admission?.admit();
+      await context.shares.reconcile(claim.share);
+      return await work.execute(claim);
+    });
+  } catch (error) {
+    await stopRenewing();
+    await storeOutcome("release", claim, context);
+    throw error;
+  }
+  await stopRenewing();
+  const { reply, isStored } = outcome;
+  if (!isStored) {
+    const answer = toStoredResponse(reply, claim.share, context);
+    await storeOutcome(answer ?? "release", claim, context);
+  }
+  return reply;
+}
+
+/** Returns the 409 for a repetition while the first request is executed. */
+export function inFlightProblem(): Problem {
+  return new Problem(
+    "idempotency-in-flight",
+    "A request with this Idempotency-Key is still running",
+    { headers: { "retry-after": "1" } },
+  );
+}
+
+/** Returns the claim of a request. Its parts are hashed as JSON, which keeps them apart. */
+function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
+  const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
+  // If the readable fields have changed since, the stored response must not be replayed.
+  const seen = fields === "" ? [] : [fields];
+  const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
+  return {
+    id: hashOf(JSON.stringify([identity, method, path, key])),
+    // The line break separates the JSON, which contains none, from the body.
+    fingerprint: hashOf(`${head}\n`, body),
+    owner: bytesToHex(random.bytes(16)),
+    // As hashes, because the store must contain no ids and no addresses.
+    share: hashOf(JSON.stringify(share)),
+  };
+}
+
+function hashOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("base64url");
+}
+
+async function replay(
+  result: FoundKeyRecord,
+  { fingerprint }: IdempotencyClaim,
+  work: IdempotentWork,
+): Promise<Reply> {
+  if (result.fingerprint !== fingerprint) {
+    throw new Problem(
+      "idempotency-key-reused",
+      "This Idempotency-Key was used for another request: take a new key",
+    );
+  }
+  if (result.kind === "in-flight") throw inFlightProblem();
+  // The caller may have lost the right to rows in the stored response.
+  await work.authorize();
+  if (result.answer === null) throw answerNotKeptProblem(null);
+  const { status, headers, body } = result.answer;
+  const reply = { status, headers: { ...headers, "idempotency-replayed": "true" }, body };
+  work.send(reply);
+  return reply;
+}
+
+/** Renews the claim regularly until the returned function is called. */
+function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
+  let isStopped = false;
+  let cancel = () => {};
+  let renewal = Promise.resolve();
+  const schedule = () => {
+    cancel = clock.after(idempotencyLeaseMs / 3, () => {
+      renewal = renew();
+    });
+  };
+  const renew = async () => {
+    try {
+      await store.renew(claim);
+    } catch (error) {
+      // One failure is not fatal: there are two more renewals before the claim expires.
+      observe({ kind: "idempotency_store_failed", error });
+    }
+    if (!isStopped) schedule();
+  };
+  schedule();
+  return async () => {
+    isStopped = true;
+    cancel();
+    await renewal;
+  };
+}
+
+/** Converts an error to a reply to store, if a repetition would have the same error. */
+async function refusalsAsReplies(work: () => Promise<RequestExecution>): Promise<RequestExecution> {
+  try {
+    return await work();
+  } catch (error) {
+    // If a query was too expensive, a repetition may succeed, so the error is not final.
+    const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
+    const reply = isFinal ? problemReply(error) : null;
+    if (reply === null || !isReplayableReply(reply)) throw error;
+    return { reply, isStored: false };
+  }
+}
+
+/** Stores the response, or releases the key. Only reports errors of the store. */
+async function storeOutcome(
+  outcome: StoredResponse | "release",
+  claim: IdempotencyClaim,
+  { store, observe }: IdempotencyContext,
+): Promise<void> {
+  try {
+    await (outcome === "release" ? store.release(claim) : store.finish(claim, outcome));
+  } catch (error) {
+    observe({ kind: "idempotency_store_failed", error });
+  }
+}

@@ -1,0 +1,72 @@
+import { domainToASCII, domainToUnicode } from "node:url";
+
+/**
+ * Returns an e-mail address in canonical form, or null if it is invalid. As with all large
+ * providers, the part before `@` cannot be quoted, and case is ignored. The length is at most 254
+ * characters (RFC 5321, 4.5.3.1). Addresses that could look like others are rejected: those with
+ * invisible characters, other forms of a character, or letters of two similar scripts in the part
+ * before `@` or in a label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS 46),
+ * because its punycode form means the same domain.
+ */
+export function normalizeEmail(given: string): string | null {
+  const text = given.trim().normalize("NFC").toLowerCase();
+  const at = text.lastIndexOf("@");
+  const local = text.slice(0, Math.max(0, at));
+  if (!text.isWellFormed() || !isLocalPart(local)) return null;
+  const domain = normalDomain(text.slice(at + 1));
+  if (domain === null) return null;
+  const email = `${local}@${domain}`;
+  return email.length <= 254 ? email : null;
+}
+
+/** Returns the form in which an account's address is stored, perhaps by earlier, weaker rules. */
+export function normalizeStoredEmail(given: string): string | null {
+  const email = given.trim().normalize("NFC").toLowerCase();
+  const isKnown = email.length <= 254 && email.isWellFormed() &&
+    /^[^\s@"<>()[\]\\,;:\p{Cc}]{1,64}@[\p{L}\p{M}\p{N}.-]+$/u.test(email);
+  return normalizeEmail(given) ?? (isKnown ? email : null);
+}
+
+/** Returns the spellings of an address: with the domain unchanged, in punycode, in Unicode. */
+export function emailSpellings(email: string): readonly string[] {
+  const at = email.lastIndexOf("@") + 1;
+  const domain = email.slice(at);
+  const domains = [domain, domainToASCII(domain), domainToUnicode(domain).normalize("NFC")];
+  // `domainToASCII` and `domainToUnicode` return "" for an invalid domain.
+  return [...new Set(domains)].filter((one) => one !== "").map((one) => email.slice(0, at) + one);
+}
+
+function isLocalPart(local: string): boolean {
+  if (
+    local.length > 64 || !dotAtom.test(local) || /^\.|\.\.|\.$/.test(local) ||
+    local.normalize("NFKC") !== local
+  ) return false;
+  return !isMixed(local);
+}
+
+/** Returns true if a word mixes Latin with other letters, or letters of two similar scripts. */
+function isMixed(word: string): boolean {
+  const isLatin = /\p{sc=Latin}/u.test(word);
+  return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
+}
+
+/** Matches words of letters, digits and signs, joined by dots (RFC 5322, 3.2.3; RFC 6532). */
+const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
+
+/** Letters that no word mixes with Latin ones, unlike Chinese, Japanese and Korean letters. */
+const foreign =
+  /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
+
+/** The scripts whose letters look similar to each other's and to Latin letters. */
+const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u, /\p{sc=Cher}/u];
+
+function normalDomain(given: string): string | null {
+  const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
+  // Rejects invisible characters, which the conversion would silently remove.
+  if (/\p{DI}/u.test(given)) return null;
+  const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
+  return labels.test(domain) && !domain.split(".").some(isMixed) ? domain : null;
+}
+
+const labels =
+  /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u;

@@ -1,0 +1,41 @@
+import type { Connection } from "../../db/driver.ts";
+import { fetchRows, type RowReader } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { requireUnchangedPosition, type RowPosition } from "../../plan/cursor.ts";
+import { keyFilter, keyOf } from "../../plan/key.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+
+/** The row after which a read continues, and the filter of the rows that the user can see. */
+export interface ContinuedRow {
+  readonly position: RowPosition;
+  readonly visible: Filter;
+}
+
+/**
+ * Plans a read that continues after a row, by the row's current sort values. A row that the user is
+ * not allowed to see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row
+ * was deleted or changed.
+ */
+export async function planReadAfterRow(
+  read: ReadPlan,
+  { position, visible }: ContinuedRow,
+  connection: Connection,
+  reader: RowReader,
+): Promise<ReadPlan> {
+  const { table, order } = read;
+  const columns = order.map(({ column }) => column);
+  const keyColumns = columns.filter(({ primaryKey }) => primaryKey);
+  const [key = {}] = reader.toRows([position.key], keyColumns);
+  const where = and(visible, keyFilter(keyOf(key, table), table));
+  const plan = {
+    kind: "read",
+    table,
+    columns,
+    where,
+    order: [],
+    after: null,
+    limit: null,
+  } as const;
+  const { stored: [current] } = await fetchRows(connection, plan, reader);
+  return { ...read, after: requireUnchangedPosition(current, position) };
+}

@@ -1,0 +1,54 @@
+import process from "node:process";
+import { isDeno } from "./host.ts";
+import type { Clock } from "./runtime.ts";
+
+/** The lock by which other workers of this program detect this worker while they start. */
+export interface WorkerLock {
+  /** True if no other worker is running this program. */
+  readonly isAlone: boolean;
+  release(): void;
+}
+
+/**
+ * Detects if several workers of one process run this program, as under `deno serve --parallel`.
+ * Each worker holds a lock (Web Locks) with its own name, and then looks for locks of other
+ * workers. Even if two workers start at the same time, at least one sees the other. Apps within one
+ * worker share the name. Locks of other programs in the process have other names, and an ended
+ * worker holds no lock.
+ */
+export async function claimWorker(clock: Clock): Promise<WorkerLock> {
+  const locks = webLocks();
+  if (locks === null) return { isAlone: true, release() {} };
+  const program = `@svc/resource-api ${isDeno ? Deno.mainModule : process.argv[1]} `;
+  const name = program + performance.timeOrigin;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  void locks.request(name, { mode: "shared" }, () => {
+    held.resolve();
+    return released;
+  });
+  await held.promise;
+  // The lock keeps the process alive. It is released when all workers must have started.
+  const cancel = clock.after(maxStartMs, release);
+  const { held: all = [] } = await locks.query();
+  return {
+    isAlone: all.every((lock) => lock.name === name || lock.name?.startsWith(program) !== true),
+    release() {
+      cancel();
+      release();
+    },
+  };
+}
+
+const maxStartMs = 10_000;
+
+interface WebLocks {
+  request(name: string, options: { mode: "shared" }, hold: () => Promise<void>): Promise<void>;
+  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
+}
+
+/** Returns the Web Locks API, or null if the host lacks it, as older versions of Deno do. */
+function webLocks(): WebLocks | null {
+  // The types of Deno do not declare Web Locks yet.
+  return (navigator as { readonly locks?: WebLocks }).locks ?? null;
+}

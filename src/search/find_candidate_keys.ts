@@ -1,0 +1,142 @@
+import type { Connection } from "../db/driver.ts";
+import { fetchFound, fetchRows } from "../db/rows.ts";
+import type { Filter } from "../filter/filter.ts";
+import { type Key, keyId, keyOf } from "../plan/key.ts";
+import type { SearchPlan } from "../plan/plan.ts";
+import { Problem } from "../problem/problem.ts";
+import { type Fragment, sql } from "../sql/fragment.ts";
+import { matchRankColumn } from "../sql/match_names.ts";
+import { selectCandidateKeys } from "./select_candidate_keys.ts";
+import { type IndexBackend, maxSearchKeys } from "./search_adapter.ts";
+import type { SearchIndex } from "./search_index.ts";
+import type { SearchQuery } from "./search_query.ts";
+import { searchUnavailable } from "./search_unavailable.ts";
+
+export interface SearchedReads {
+  /** The filter of rows that the user may read. The condition of `plan` includes it. */
+  readonly scope: Filter;
+  readonly connection: Connection;
+  /** The plan of the search. Its condition combines the scope and the request's filter. */
+  readonly plan: Omit<SearchPlan, "matches">;
+  readonly signal: AbortSignal;
+}
+
+/** An index that an engine outside of the database stores. */
+export interface SearchedIndex {
+  readonly index: SearchIndex;
+  readonly backend: Pick<IndexBackend, "find">;
+}
+
+/**
+ * Returns the keys that an engine outside of the database finds, the best first, and only of rows
+ * that the request may read. The engine itself cannot evaluate scopes. If it finds more than a
+ * page, it searches again among the rows in scope. If these are too many, the database checks each
+ * page of results. If `few` is set, it selects the keys of all rows in scope, and the engine
+ * searches only these. Therefore rows that the caller may not read count towards no limit. Rejects
+ * with a 503 if the engine does not respond, and a 422 for more than {@link maxCandidates} found
+ * rows.
+ */
+export async function findCandidateKeys(
+  searched: SearchedIndex,
+  query: SearchQuery,
+  reads: SearchedReads,
+  few: Fragment | null,
+): Promise<readonly Key[]> {
+  if (few !== null) {
+    const matches = sql`SELECT *, 0 AS ${matchRankColumn} FROM (${few}) AS "_few"`;
+    const within = await readable(matches, maxSearchKeys, searched, reads);
+    return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
+  }
+  const pages = pagesOf(searched, null, query, reads);
+  const first = await pages.next();
+  if (first.done) return [];
+  const second = await pages.next();
+  if (second.done) return unique([first.value], searched.index);
+  const within = await keysInScope(searched, reads);
+  if (within !== null) {
+    return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
+  }
+  const found = [
+    ...await keepReadable(first.value, searched, reads),
+    ...await keepReadable(second.value, searched, reads),
+  ];
+  for await (const keys of pages) {
+    found.push(...await keepReadable(keys, searched, reads));
+    if (found.length > maxCandidates) throw tooManyMatches();
+  }
+  return unique([found], searched.index);
+}
+
+/** Maximum number of found rows. All are read before the first page, for an exact total. */
+const maxCandidates = 100_000;
+
+async function* pagesOf(
+  { backend }: SearchedIndex,
+  within: readonly Key[] | null,
+  query: SearchQuery,
+  { signal }: SearchedReads,
+): AsyncGenerator<readonly Key[], undefined> {
+  if (backend.find === undefined) throw new Error("An index outside of the database is searched");
+  try {
+    yield* backend.find(query, within, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw searchUnavailable("the search index does not answer", cause);
+  }
+}
+
+/** Returns the keys of all rows in scope; null if they are too many for the engine. */
+async function keysInScope(
+  { index: { table, reader } }: SearchedIndex,
+  { connection, plan: { where } }: SearchedReads,
+): Promise<readonly Key[] | null> {
+  const { rows } = await fetchRows(connection, {
+    kind: "read",
+    table,
+    columns: table.primaryKey,
+    where,
+    order: [],
+    after: null,
+    limit: maxSearchKeys + 1,
+  }, reader);
+  return rows.length > maxSearchKeys ? null : rows.map((row) => keyOf(row, table));
+}
+
+function keepReadable(
+  keys: readonly Key[],
+  searched: SearchedIndex,
+  reads: SearchedReads,
+): Promise<readonly Key[]> {
+  const { table, reader } = searched.index;
+  return readable(selectCandidateKeys(keys, table, reader.dialect), keys.length, searched, reads);
+}
+
+/** Returns the keys of the found documents whose rows match the scope and the request's filter. */
+async function readable(
+  matches: Fragment,
+  limit: number,
+  { index: { table, reader } }: SearchedIndex,
+  { connection, plan: { where } }: SearchedReads,
+): Promise<readonly Key[]> {
+  const { rows } = await fetchFound(
+    connection,
+    { kind: "search", table, columns: table.primaryKey, where, matches, limit, offset: 0 },
+    reader,
+    () => {},
+  );
+  return rows.map((row) => keyOf(row, table));
+}
+
+/** Removes duplicate keys: a document that changes during a search can be on two pages. */
+function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
+  return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
+}
+
+function tooManyMatches(): Problem {
+  return new Problem(
+    "query-too-expensive",
+    `Cannot search: more than ${maxCandidates} rows that you may read have these words. Search ` +
+      "for more words",
+    { details: { limit: maxCandidates } },
+  );
+}

@@ -1,0 +1,122 @@
+import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
+import { databaseProblem } from "../../../db/database_problem.ts";
+import {
+  type PastChange,
+  readRowHistory,
+  type RowHistory,
+} from "../../../db/changes/row_history.ts";
+import { parseKey } from "../../../plan/key.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { Resource } from "../../../resource/model/resource.ts";
+import { requireShownToRole } from "../../../resource/live/shown_to_role.ts";
+import { safeValue } from "../../../schema/safe_numbers.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
+import type { Report } from "../report.ts";
+import { integerParameter, requireParameter, requireResource } from "../report_query.ts";
+
+export interface RowHistoryReportDependencies {
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+  /** Returns how the changes of a table are recorded, or null if they are not recorded. */
+  recordingOf(table: TableInfo): ResolvedChangesOptions | null;
+}
+
+export interface RowHistoryReport {
+  /** The changes of the row, newest first. */
+  readonly changes: readonly ChangeOfRow[];
+  /** Which writes are recorded: those of every program, only those of this service, or none. */
+  readonly recorded: "triggers" | "service" | "no";
+  /** How long changes are kept at least, in milliseconds; null if none are recorded. */
+  readonly keptMs: number | null;
+  /** The parameter `before` for a request of older changes; null if there are none. */
+  readonly next: number | null;
+}
+
+interface ChangeOfRow {
+  readonly sequence: number;
+  /** The time of the change, in milliseconds since 1970. */
+  readonly at: number;
+  /** `truncate` removed all rows of the table. `touch` changed unknown rows of it. */
+  readonly operation: PastChange["kind"];
+  /** The row without hidden columns, or null if the row did not exist. */
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+/** Creates the report of one row's changes. Parameters: `resource`, `id`, `limit`, `before`. */
+export function createRowHistoryReport(
+  { resources, basePath, recordingOf }: RowHistoryReportDependencies,
+): Report {
+  return {
+    name: "changes",
+    method: "GET",
+    async answer({ query }): Promise<RowHistoryReport> {
+      const resource = requireResource(requireParameter(query, "resource"), resources, basePath);
+      const id = requireParameter(query, "id");
+      const limit = integerParameter(query, "limit", { from: 1, to: maxLimit }) ?? 50;
+      const before = integerParameter(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
+      const key = parseKey(id, resource.table);
+      if (key === null) {
+        throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
+      }
+      // Changes of all rows are recorded, also of rows that row-level security hides from the role.
+      await requireShownToRole(resource, "record of changes");
+      const { table } = resource;
+      const recording = recordingOf(table);
+      if (recording === null) return notRecorded;
+      const { mode, retentionMs, exclude } = recording;
+      const { changes, next } = await read(resource, { table, key, exclude, before, limit });
+      return {
+        changes: changes.map((one) => shown(one, resource)),
+        ...{ recorded: mode, keptMs: retentionMs, next },
+      };
+    },
+  };
+}
+
+const maxLimit = 200;
+
+const notRecorded: RowHistoryReport = { changes: [], recorded: "no", keptMs: null, next: null };
+
+async function read(
+  resource: Resource,
+  request: Parameters<typeof readRowHistory>[0],
+): Promise<RowHistory> {
+  const { maxAnswerBytes: maxBytes, queryTimeoutMs: timeoutMs } = resource.readCosts;
+  const { signal } = new AbortController();
+  try {
+    return await readRowHistory(
+      request,
+      resource,
+      { identity: "dashboard", signal, maxBytes, timeoutMs },
+    );
+  } catch (error) {
+    throw databaseProblem(error, "read");
+  }
+}
+
+function shown({ seq, at, kind, before, after }: PastChange, resource: Resource): ChangeOfRow {
+  const { readable } = resource.fields;
+  return {
+    sequence: seq,
+    at,
+    operation: kind,
+    before: masked(before, readable),
+    after: masked(after, readable),
+  };
+}
+
+/** Returns the readable columns with truncated strings. A GET of the row returns all. */
+function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
+  if (row === null) return null;
+  return Object.fromEntries(
+    readable.filter(({ name }) => Object.hasOwn(row, name)).map((column) => {
+      const { name } = column;
+      const value = safeValue(row[name], column);
+      const isLong = typeof value === "string" && value.length > maxText;
+      return [name, isLong ? `${value.slice(0, maxText)}…` : value];
+    }),
+  );
+}
+
+const maxText = 2_000;
