@@ -222,6 +222,10 @@ function formsOf({ port, folder }: TlsPostgres): readonly Form[] {
     { text: `postgres://postgres@${at}?work_mem=5MB`, expected: /options=-c%20work_mem%3DVALUE/ },
     { text: `postgres://postgres@${at}?schema=public`, expected: /there is no parameter schema/ },
     {
+      text: `postgres://postgres@${at}?connect_timout=3`,
+      expected: /connect_timout\. Did you mean "connect_timeout"\? If/,
+    },
+    {
       text: `postgres://postgres@${at}?keepalives_count=3`,
       expected: /keepalives_count must be 0/,
       since: Infinity,

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { PostgresServer } from "./keywords.ts";
-import { requiresTls, TlsFailure, type TlsRules } from "./tls_rules.ts";
+import { requiresTls, tlsFailure, type TlsRules } from "./tls_rules.ts";
 
 /** The number of bytes that a socket receives between two pauses. */
 const bytesOfBurst = 128 * 1024;
@@ -52,7 +52,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   if (bytes.length !== 1) throw new Error(`${server.host} sent data before TLS`);
   if (bytes.toString() !== "S") {
     if (!requiresTls(tls.mode)) return raw;
-    throw new TlsFailure(`${server.host} has no TLS, and sslmode=${tls.mode} requires TLS`);
+    throw tlsFailure(`${server.host} has no TLS, and sslmode=${tls.mode} requires TLS`);
   }
   const socket = connectTls({ socket: raw, ...options });
   try {
@@ -61,7 +61,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   } catch (error) {
     if (!(error instanceof Error) || "code" in error && isLoss(error.code)) throw error;
     const reason = `TLS with ${server.host}: ${error.message}${tls.advice}`;
-    throw new TlsFailure(reason, { cause: error });
+    throw tlsFailure(reason, error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from "../../../problem/nearest_name.ts";
 import { keywords, type Lookup, refuse } from "./keywords.ts";
 
 /**
@@ -73,8 +74,11 @@ function addParameter(parameters: Map<string, string>, part: string, isSecret: b
 function known(name: string, isSecret: boolean): string {
   if (Object.hasOwn(keywords, name)) return name;
   if (isSecret || !/^[\w.]{1,63}$/.test(name)) refuse("the URL has an unknown parameter");
+  const hint = didYouMean(name, Object.keys(keywords));
   refuse(
-    `there is no parameter ${name}. If ${name} is a setting of the session, write ` +
+    `there is no parameter ${name}${
+      hint === "" ? "." : hint
+    } If ${name} is a setting of the session, write ` +
       `options=-c%20${name}%3DVALUE in a URL, options='-c ${name}=VALUE' elsewhere`,
   );
 }

@@ -2,7 +2,7 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import { toPostgresError } from "../driver/postgres_errors.ts";
 import type { ConnectionPlan } from "./connection_plan.ts";
 import type { PostgresServer, ServerState } from "./keywords.ts";
-import { TlsFailure } from "./tls_rules.ts";
+import { isTlsFailure } from "./tls_rules.ts";
 
 /** One attempt to open a connection. */
 export interface Attempt {
@@ -85,7 +85,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
 
 /** Returns true if the server may accept the connection with TLS instead of without, or reverse. */
 function rejectsEncryption(error: unknown): boolean {
-  return error instanceof TlsFailure ||
+  return isTlsFailure(error) ||
     error instanceof Error && "code" in error && error.code === "28000";
 }
 

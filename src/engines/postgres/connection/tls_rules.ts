@@ -26,8 +26,16 @@ export function requiresTls(mode: string): boolean {
   return tlsModes.indexOf(mode) >= tlsModes.indexOf("require");
 }
 
-/** An error of a TLS handshake, for example because of the server's certificate. */
-export class TlsFailure extends Error {}
+/** Returns the error of a TLS handshake, for example because of the server's certificate. */
+export function tlsFailure(message: string, cause?: Error): Error {
+  return Object.assign(new Error(message, { cause }), { name: tlsFailureName });
+}
+
+export function isTlsFailure(error: unknown): boolean {
+  return error instanceof Error && error.name === tlsFailureName;
+}
+
+const tlsFailureName = "TlsFailure";
 
 /**
  * Returns the rules that the parameters of a connection contain. Channel binding would prove that
