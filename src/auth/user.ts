@@ -27,7 +27,7 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
     if (user === null && !isObserved && hasUnusableId(value)) {
       isObserved = true;
       const message =
-        "the user's id must be a text without NUL and lone surrogates, so the caller counts as anonymous";
+        "the user's id must be a string without NUL and lone surrogates: the caller counts as anonymous";
       observe({ kind: "notice", message });
     }
     return user;

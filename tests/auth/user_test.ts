@@ -18,7 +18,7 @@ for (const ids of [[1, 2, 0, 3n], ["\ud800", "\udc00"], ["a\0b"]]) {
     assertEquals(observations, [{
       kind: "notice",
       message:
-        "the user's id must be a text without NUL and lone surrogates, so the caller counts " +
+        "the user's id must be a string without NUL and lone surrogates: the caller counts " +
         "as anonymous",
     }]);
   });

@@ -19,7 +19,7 @@ const storedForms = Symbol("stored forms");
 
 /**
  * Attaches the stored values that a decoded row cannot represent exactly: the JSON document `null`,
- * a timestamp in another format than the column's, bytes in a text column. Filters must be
+ * a timestamp in another format than the column's, bytes in a string column. Filters must be
  * evaluated on the stored values.
  */
 export function attachStoredForms(

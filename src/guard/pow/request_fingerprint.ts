@@ -23,8 +23,8 @@ export const fingerprintBytes = 24;
 export function fingerprintOf(request: FingerprintedRequest): Uint8Array {
   const { method, path, query, body, userId } = request;
   // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.
-  const texts = [method, path, query, JSON.stringify(userId)].map((text) => Buffer.from(text));
-  const parts = [...texts, sha256(body)].flatMap((field) => {
+  const strings = [method, path, query, JSON.stringify(userId)].map((one) => Buffer.from(one));
+  const parts = [...strings, sha256(body)].flatMap((field) => {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(field.length);
     return [length, field];
