@@ -45,6 +45,7 @@ export function DataPage({ resource, query }: {
           onLive={resource.live ? setWantsLive : null}
         />
       </div>
+      {resource.description && <p class="quiet">{resource.description}</p>}
       <FilterBox list={list} error={error} />
       {error && !isFilterError(error) && <Problem error={error} what="Cannot read the rows" />}
       {wantsLive && count !== null && count > maxLiveRows && (

@@ -46,7 +46,7 @@ function NameCell({ field, query }: { readonly field: FieldFacts; readonly query
         ? (
           <button
             type="button"
-            title={`${field.type}. Click sorts, shift-click sorts by this as well`}
+            title={`${titleOf(field)}. Click sorts, shift-click sorts by this as well`}
             onClick={({ shiftKey }) => {
               const next = toggleOrder(keys, field.name, shiftKey);
               changeQuery({ orderBy: printOrder(next) || null });
@@ -61,9 +61,13 @@ function NameCell({ field, query }: { readonly field: FieldFacts; readonly query
             )}
           </button>
         )
-        : <span title={field.type}>{field.name}</span>}
+        : <span title={titleOf(field)}>{field.name}</span>}
     </th>
   );
+}
+
+function titleOf({ type, description }: FieldFacts): string {
+  return description === null ? type : `${type}: ${description}`;
 }
 
 function FilterCell({ field, filters }: {

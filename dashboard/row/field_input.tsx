@@ -23,7 +23,7 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
   const write = (text: string) => onDraft({ text, isNull: false });
   return (
     <div class={`field ${draft ? "edited" : ""}`}>
-      <label for={id}>
+      <label for={id} title={field.description ?? undefined}>
         {field.name} <span class="quiet">{field.type}</span>
       </label>
       <div class="value">

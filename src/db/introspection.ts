@@ -75,6 +75,8 @@ export interface TableDraft {
   readonly schema: string | null;
   /** The table's name in the URLs of the API. */
   readonly label: string;
+  /** The comment on the table; absent for none. */
+  readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
   /** True for a view or a materialized view. */
   readonly isView: boolean;
@@ -171,9 +173,11 @@ function completeDraft(
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
-  const { name, schema, label, isReadOnly: readOnly, isDistinct: distinct } = draft;
+  const { name, schema, label, description = null, isReadOnly: readOnly, isDistinct: distinct } =
+    draft;
   return createTableInfo({
-    ...{ name, schema, label, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
+    ...{ name, schema, label, description, columns, primaryKey, foreignKeys },
+    ...{ own: false, readOnly, distinct },
     refreshLabels,
   });
 }

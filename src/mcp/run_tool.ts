@@ -96,6 +96,7 @@ async function describeResource(args: ToolArguments, context: ToolContext): Prom
   return {
     data: {
       resource: args["resource"],
+      description: entry.description,
       key: entry.primaryKey,
       fields: entry.fields,
       relations: entry.relations.map(({ name, type, path, filterable }) => ({

@@ -53,15 +53,19 @@ function interfacesOf(
     return target === undefined ? [] : [{ relation, target, name: names.get(relation.path) ?? "" }];
   });
   return [
-    interfaceOf(
+    comment(resource, "") + interfaceOf(
       `${name}`,
-      fields.map((field) => member(field.name, rowType(field), field.perUser)),
+      fields.map((field) =>
+        comment(field, "  ") + member(field.name, rowType(field), field.perUser)
+      ),
     ),
     ...(enableCreate
       ? [interfaceOf(
         `${name}Create`,
         [
-          ...created.map((field) => member(field.name, bodyType(field), !field.required)),
+          ...created.map((field) =>
+            comment(field, "  ") + member(field.name, bodyType(field), !field.required)
+          ),
           ...related.flatMap(createdRelation),
         ],
       )]
@@ -176,6 +180,16 @@ function interfaceOf(name: string, members: readonly string[]): string {
 
 function member(name: string, type: string, isOptional = false): string {
   return `  ${propertyName(name)}${isOptional ? "?" : ""}: ${type};`;
+}
+
+/** Returns a description as a comment of TypeScript, or an empty string without a description. */
+function comment({ description }: { readonly description?: string }, indent: string): string {
+  if (description === undefined) return "";
+  const lines = description.replaceAll("*/", "*\\/").split(/\r\n?|[\n\u2028\u2029]/);
+  return lines.length === 1
+    ? `${indent}/** ${lines[0]} */\n`
+    : [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */\n`]
+      .join("\n");
 }
 
 function rowType(field: FieldSchema): string {

@@ -2,6 +2,13 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
+/** Adds the comment on a column to its schema. */
+export function withComment(schema: JsonSchema, { description }: ColumnInfo): JsonSchema {
+  if (description === null) return schema;
+  const words = [description, schema["description"]].filter((part) => part !== undefined);
+  return { ...schema, description: words.join("\n\n") };
+}
+
 export function responseColumnSchema(column: ColumnInfo): JsonSchema {
   const { kind } = column;
   if (isAny(column)) return numberOrText;

@@ -10,6 +10,8 @@ import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";
 export interface FieldSchema {
   /** Name of the field in rows and in bodies. */
   readonly name: string;
+  /** The comment on the column in the database. Absent for none. */
+  readonly description?: string;
   /**
    * Column kind of the field. It is `any` if the column can contain numbers and strings, and
    * `computed` for a computed field, which can have any value.
@@ -67,10 +69,11 @@ export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): bool
 }
 
 function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
-  const { name, kind, notNull } = column;
+  const { name, kind, notNull, description } = column;
   const isWritten = mayWrite(column, resource);
   return {
     name,
+    ...(description === null ? {} : { description }),
     type: isAny(column) ? "any" : kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !notNull,

@@ -25,7 +25,7 @@ export function openapiDocument(facts: OpenapiInput, prefix: string): JsonSchema
     tags: [
       ...resources.map((resource) => ({
         name: names.get(resource),
-        description: `The rows of ${resource.name}.`,
+        description: resource.table.description ?? `The rows of ${resource.name}.`,
       })),
       ...[...new Set(routes.map(({ description }) => description.tag))].map((name) => ({
         name,

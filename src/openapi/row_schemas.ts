@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
-import { bodyColumnSchema, responseColumnSchema } from "./column_json_schema.ts";
+import { bodyColumnSchema, responseColumnSchema, withComment } from "./column_json_schema.ts";
 import type { ComponentNames } from "./component_names.ts";
 import { isRequiredOnCreate } from "./fields.ts";
 import { relationsInCreateBody, relationsInUpdateBody } from "./relation_bodies.ts";
@@ -35,19 +35,22 @@ export function rowSchemas(
   const update = bodyOf(changed, resource, () => false, false);
   const relations = relationsInUpdateBody(resource);
   const isPerUser = resource.varyingFields.has("readable");
-  const perUser = "Which of the fields a row has depends on the user.";
+  const perUser = isPerUser ? ["Which of the fields a row has depends on the user."] : [];
+  const comment = resource.table.description === null ? [] : [resource.table.description];
+  const words = [...comment, ...perUser];
   return {
     [name]: {
       type: "object",
-      ...(isPerUser ? { description: perUser } : {}),
+      ...(words.length === 0 ? {} : { description: words.join("\n\n") }),
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf([...isPerUser ? [] : Object.keys(shown), ...Object.keys(computed)]),
     },
     [`${name}Selection`]: {
       type: "object",
-      description:
-        "A row with the fields that the request selects, and the rows that it includes." +
-        (isPerUser ? ` ${perUser}` : ""),
+      description: [
+        "A row with the fields that the request selects, and the rows that it includes.",
+      ]
+        .concat(perUser).join(" "),
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf(Object.keys(computed)),
     },
@@ -72,7 +75,7 @@ export function optimisticIdSchema(resource: Resource): JsonSchema {
 }
 
 function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
-  const schema = responseColumnSchema(column);
+  const schema = withComment(responseColumnSchema(column), column);
   return mayWrite(column, resource) || schema["type"] === undefined
     ? schema
     : { ...schema, readOnly: true };
@@ -100,7 +103,7 @@ function bodyOf(
   fillsIn = true,
 ): JsonSchema {
   const properties = columns.map((column) => {
-    const schema = bodyColumnSchema(column, !isRequired(column));
+    const schema = withComment(bodyColumnSchema(column, !isRequired(column)), column);
     const { default: source } = column;
     const words = schema["description"] === undefined ? [] : [schema["description"]];
     // No `default` is added, because client generators treat a property with a default as required.

@@ -16,6 +16,8 @@ export interface ServiceIndex {
 
 export interface IndexEntry {
   readonly name: string;
+  /** The comment on the table in the database. Absent for none. */
+  readonly description?: string;
   readonly path: string;
   readonly primaryKey: readonly string[];
   readonly fields: readonly FieldSchema[];
@@ -56,6 +58,7 @@ export async function serviceIndexFor(
       const { name, url, table, fields, relations, served } = resource;
       return [{
         name,
+        ...(table.description === null ? {} : { description: table.description }),
         path: prefix + url,
         primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
           .map((column) => column.name),

@@ -22,6 +22,8 @@ export interface ServiceSchema {
 export interface ResourceSchema {
   /** Name of the resource's table. */
   readonly name: string;
+  /** The comment on the table in the database. Absent for none. */
+  readonly description?: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
   /** Names of the key's fields, in the order of the key. Hidden fields are left out. */
@@ -98,6 +100,7 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
   const { name, url, table, fields, relations, capabilities, procedures } = resource;
   return {
     name,
+    ...(table.description === null ? {} : { description: table.description }),
     path: prefix + url,
     primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
       .map((column) => column.name),

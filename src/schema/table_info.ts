@@ -134,6 +134,8 @@ export interface ColumnInfo extends ValueRules {
   readonly timestampFormat: TimestampFormat;
   /** True if the column is perhaps an expression of a view, which can change without a write. */
   readonly varies: boolean;
+  /** The comment on the column in the database; null for none. */
+  readonly description: string | null;
 }
 
 /** A nullable column without constraints in a table of the service. */
@@ -154,6 +156,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   isWide: false,
   timestampFormat: serviceTimestampFormat,
   varies: false,
+  description: null,
 });
 
 /** The column that a foreign key of one column references. */
@@ -205,6 +208,8 @@ export interface TableInfo {
    * introspected schemas, and otherwise the database name.
    */
   readonly label: string;
+  /** The comment on the table in the database; null for none. */
+  readonly description: string | null;
   /** The columns in the order of their declaration. */
   readonly columns: readonly ColumnInfo[];
   /** The columns by name, in a Map because objects inherit names such as `constructor`. */
@@ -244,7 +249,12 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface DeclaredTableParts
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
-    Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
+    Partial<
+      Pick<
+        TableInfo,
+        "description" | "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels"
+      >
+    > {
   /** The name in paths. Default: the database name. */
   readonly label?: string;
   /** The columns of the primary key, in key order. Default: in the order of all columns. */
@@ -266,6 +276,7 @@ export function createTableInfo(declared: DeclaredTableParts): TableInfo {
     name,
     schema,
     label: declared.label ?? name,
+    description: declared.description ?? null,
     columns: Object.freeze(columns),
     byName: new Map(columns.map((column) => [column.name, column])),
     primaryKey: Object.freeze(primaryKey),

@@ -8,6 +8,8 @@ interface DescribedTable {
   readonly columns: ReadonlyMap<string, string>;
   /** The properties of the table's keys as a string. */
   readonly keys: string;
+  /** The comment on the table as a string. */
+  readonly comment: string;
   /** The rights that the database user lacks, as a string. */
   readonly rights: string;
 }
@@ -18,11 +20,12 @@ export function describedTables(
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
 ): TableStates {
   return new Map(tables.map((table) => {
-    const { label, columns, primaryKey, foreignKeys, distinct, readOnly } = table;
+    const { label, description, columns, primaryKey, foreignKeys, distinct, readOnly } = table;
     const key = primaryKey.map(({ dbName }) => dbName);
     return [label, {
       columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
       keys: textOf([key, foreignKeys, distinct, readOnly]),
+      comment: textOf(description),
       rights: textOf(limits.get(table)?.hidesRows ?? false),
     }];
   }));
@@ -57,6 +60,7 @@ function columnChanges(before: DescribedTable, after: DescribedTable): readonly 
     ...gone.map((name) => `${name} gone`),
     ...changed.map(([name]) => `${name} changed`),
     ...before.keys === after.keys ? [] : ["keys changed"],
+    ...before.comment === after.comment ? [] : ["comment changed"],
     ...before.rights === after.rights ? [] : ["row level security changed"],
   ];
 }

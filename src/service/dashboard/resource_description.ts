@@ -16,6 +16,8 @@ export interface ResourceDescription {
   /** Path of the resource in the service. */
   readonly url: string;
   readonly key: readonly string[];
+  /** The comment on the table in the database; null for none. */
+  readonly description: string | null;
   /** The field by which people recognize a row. */
   readonly label: string;
   /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
@@ -46,6 +48,8 @@ export type AllowedCallers =
 
 interface FieldFacts {
   readonly name: string;
+  /** The comment on the column in the database; null for none. */
+  readonly description: string | null;
   readonly type: ColumnKind | "any" | "computed";
   /** Present if JSON contains the numbers as strings of digits, because doubles are inexact. */
   readonly wide?: true;
@@ -97,6 +101,7 @@ function factsOf(
   const { name, url, table, capabilities, policy, protections, relations } = resource;
   return {
     name,
+    description: table.description,
     path: url.slice(basePath.length + 1),
     url: prefix + url,
     key: table.primaryKey.map((column) => column.name),
@@ -145,7 +150,7 @@ function fieldFacts(resource: Resource, served: readonly Resource[]): readonly F
   return [
     ...table.columns.map((column) => columnFacts(column, resource, served)),
     ...computed.fields.map(([name]): FieldFacts => ({
-      ...{ name, type: "computed", nullable: true, hidden: false },
+      ...{ name, description: null, type: "computed", nullable: true, hidden: false },
       ...{ writable: false, immutable: false, filterable: false, sortable: false },
     })),
   ];
@@ -160,6 +165,7 @@ function columnFacts(
   const references = referenceOf(column, resource, served);
   return {
     name: column.name,
+    description: column.description,
     type: isAny(column) ? "any" : column.kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !column.notNull,

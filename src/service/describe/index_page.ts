@@ -16,9 +16,11 @@ function contents(resources: readonly IndexEntry[]): string {
   return `<p>${resources.map(({ path, name }) => link(`#${path}`, name)).join(", ")}</p>`;
 }
 
-function section({ name, path, primaryKey, fields, relations, requests }: IndexEntry): string {
+function section(entry: IndexEntry): string {
+  const { name, description, path, primaryKey, fields, relations, requests } = entry;
   const list = requests.find(({ operation }) => operation === "list")?.path ?? null;
   return `<h2 id="${escapeHtml(path)}">${list === null ? escapeHtml(name) : link(list, name)}</h2>
+${description === undefined ? "" : `<p>${escapeHtml(description)}</p>`}
 ${table(["Field", "Type"], fields.map((field) => fieldCells(field, primaryKey)))}
 ${
     relations.length === 0 ? "" : table(
@@ -51,7 +53,8 @@ function fieldCells(field: FieldSchema, primaryKey: readonly string[]): readonly
     ...(readOnly ? ["read only"] : []),
     ...(field.enum === undefined ? [] : [`one of ${field.enum.join(", ")}`]),
   ];
-  return [code(name), escapeHtml(facts.join(", "))];
+  const comment = field.description === undefined ? [] : [field.description];
+  return [code(name), escapeHtml([facts.join(", "), ...comment].join(": "))];
 }
 
 /** Returns a relation's table cells. The name links to a list that includes the related rows. */

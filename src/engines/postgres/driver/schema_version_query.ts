@@ -1,5 +1,6 @@
 /**
- * A query for a fingerprint of all tables, views, types, defaults, constraints, triggers and enums.
+ * A query for a fingerprint of all tables, views, types, defaults, constraints, triggers, enums and
+ * comments.
  * Postgres never updates a catalog row in place, so each change has a new `xmin`.
  */
 export const postgresSchemaVersion = `WITH own AS (
@@ -20,6 +21,8 @@ export const postgresSchemaVersion = `WITH own AS (
       FROM pg_rewrite r JOIN own ON own.oid = r.ev_class
     UNION ALL SELECT d.oid || ' ' || d.xmin::text
       FROM pg_attrdef d JOIN own ON own.oid = d.adrelid
+    UNION ALL SELECT d.objoid || '.' || d.objsubid || ' ' || d.xmin::text
+      FROM pg_description d JOIN own ON own.oid = d.objoid WHERE d.classoid = 'pg_class'::regclass
     UNION ALL SELECT e.oid || ' ' || e.xmin::text FROM pg_enum e
     UNION ALL SELECT t.oid || ' ' || t.xmin::text FROM pg_type t WHERE t.typtype = 'd'
     UNION ALL SELECT c.oid || ' ' || c.xmin::text FROM pg_constraint c WHERE c.contypid <> 0

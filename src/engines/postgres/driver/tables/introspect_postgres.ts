@@ -107,6 +107,7 @@ function draftTable(
     name: table.name,
     schema: table.schema,
     label: table.label,
+    description: table.description,
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
@@ -146,6 +147,7 @@ function draftTable(
         looseCollation: column.isLoose,
         varies: !table.isStored,
         isWide: column.baseName === "int8",
+        description: column.description,
       };
     }),
   };

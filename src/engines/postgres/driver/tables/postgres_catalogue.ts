@@ -20,6 +20,8 @@ export interface CatalogueTable {
   readonly isStored: boolean;
   /** True if the table also contains the rows of tables that inherit from it. */
   readonly isInherited: boolean;
+  /** The comment on the table, or null. */
+  readonly description: string | null;
 }
 
 /** Returns the tables in the catalog, and, apart from these, the tables that cannot be served. */
@@ -43,6 +45,7 @@ export async function listTables(
       isStored: cell.flag("c.relkind <> 'v'"),
       isInherited: cell.flag(`c.relkind IN ('r', 'f')
         AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`),
+      description: cell.textOrNull("obj_description(c.oid, 'pg_class')"),
       reason: cell.textOrNull(`CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
         THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
@@ -90,6 +93,7 @@ const columnFacts = {
     "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
   ),
   defaultSql: cell.textOrNull("coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)"),
+  description: cell.textOrNull("col_description(a.attrelid, a.attnum)"),
   /** True if the column's collation can treat different strings as equal. */
   isLoose: cell.flag(`(SELECT NOT l.collisdeterministic FROM pg_collation l
     WHERE l.oid = a.attcollation)`),
