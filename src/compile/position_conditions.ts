@@ -1,56 +1,59 @@
-import type { OffsetPosition, OrderKey, ReadPlan } from "../plan/plan.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows at or after a position in an order. NULLs come last. Returns
- * null if all rows meet the condition.
+ * Compiles the condition for the rows after a position in an order, and with `isInclusive` also for
+ * the rows at it. NULLs come last. `values` are stored values of the order's first keys as the
+ * driver read them. Returns null if all rows meet the condition.
  */
-export function compileAtOrAfterPosition(
-  order: readonly OrderKey[],
-  { values }: OffsetPosition,
-  dialect: Dialect,
-): Fragment | null {
-  const [first] = order;
-  const [value = null] = values;
-  if (first === undefined || values.length === 0) return null;
-  const reached = compileFrom(order, values, dialect, 0);
-  if (values.length === 1 || value === null) return reached;
-  // `reached` implies the first condition, but only the first lets the database use an index.
-  return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
-}
-
-function compileFrom(
+export function compileFromPosition(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
   dialect: Dialect,
-  index: number,
-): Fragment {
+  isInclusive: boolean,
+): Fragment | null {
+  const [first] = order;
+  const [value = null] = values;
+  if (first === undefined || values.length === 0) return isInclusive ? null : rawSql("1=0");
+  const reached = compileFrom({ order, values, dialect, isInclusive }, 0);
+  if (values.length === 1 || value === null) return reached;
+  // `reached` implies the first condition, but only the first lets the database use an index.
+  return sql`(${compared(first, value, dialect, true)} AND ${reached})`;
+}
+
+interface Position {
+  readonly order: readonly OrderKey[];
+  readonly values: readonly SqlValue[];
+  readonly dialect: Dialect;
+  readonly isInclusive: boolean;
+}
+
+function compileFrom(position: Position, index: number): Fragment {
+  const { order, values, dialect, isInclusive } = position;
   const key = order[index];
   if (key === undefined) throw new Error("A position has more values than its order has keys");
   const value = values[index] ?? null;
   const isLast = index === values.length - 1;
+  if (isLast && value !== null) return compared(key, value, dialect, isInclusive);
   const operand = dialect.ordered(key.column);
-  if (value === null) {
-    const isNull = sql`${operand} IS NULL`;
-    return isLast ? isNull : sql`(${isNull} AND ${compileFrom(order, values, dialect, index + 1)})`;
-  }
-  if (isLast) return atLeast(key, value, dialect);
-  const bound = dialect.boundStored(value, key.column);
-  const rest = compileFrom(order, values, dialect, index + 1);
-  const beyond = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;
-  return sql`(${beyond}${orNull(key.column, operand)} OR (${operand} = ${bound} AND ${rest}))`;
+  const rest = isLast ? rawSql(isInclusive ? "1=1" : "1=0") : compileFrom(position, index + 1);
+  // NULL sorts last, so after a NULL only other rows with NULL can follow.
+  if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
+  const equal = sql`${operand} = ${dialect.boundStored(value, key.column)}`;
+  return sql`(${compared(key, value, dialect, false)} OR (${equal} AND ${rest}))`;
 }
 
-function atLeast({ column, descending }: OrderKey, value: SqlValue, dialect: Dialect): Fragment {
+function compared(
+  { column, descending }: OrderKey,
+  value: SqlValue,
+  dialect: Dialect,
+  isInclusive: boolean,
+): Fragment {
   const operand = dialect.ordered(column);
-  const bound = dialect.boundStored(value, column);
-  return sql`(${operand} ${rawSql(descending ? "<=" : ">=")} ${bound}${orNull(column, operand)})`;
-}
-
-function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
-  return notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
+  const sign = rawSql(`${descending ? "<" : ">"}${isInclusive ? "=" : ""}`);
+  const orNull = column.notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
+  return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   tableName,
 } from "../sql/fragment.ts";
 import { compilePreviewSelectList } from "./preview_list.ts";
-import { compileAtOrAfterPosition, compileTieBreak } from "./position_conditions.ts";
+import { compileFromPosition, compileTieBreak } from "./position_conditions.ts";
 import { compileFilter, mayScan } from "./where.ts";
 
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
@@ -48,14 +48,14 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock } = plan;
   if (from !== undefined) {
-    return [{ condition: compileAtOrAfterPosition(order, from, dialect), order }];
+    return [{ condition: compileFromPosition(order, from.values, dialect, true), order }];
   }
   if (limit !== null && lock !== true) {
     const [first] = order;
     const isKnown = first !== undefined && excludesNull(plan.where, first.column);
     return orderedRanges(isKnown ? known(order) : order, after, dialect);
   }
-  return [{ condition: after && compileAfterPosition(order, after, dialect), order }];
+  return [{ condition: after && compileFromPosition(order, after, dialect, false), order }];
 }
 
 /** Returns true if a filter rejects every row in which the column is NULL. */
@@ -229,46 +229,4 @@ function compileRowSeek(
     ", ",
   );
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
-}
-
-/**
- * Compiles the condition for the rows after a position of an order, key by key, without comparing
- * with NULL. `values` are stored values as the driver read them.
- */
-export function compileAfterPosition(
-  order: readonly OrderKey[],
-  values: readonly SqlValue[],
-  dialect: Dialect,
-): Fragment {
-  const [first] = order;
-  const after = compileAfter(order, values, dialect, 0);
-  const value = values[0] ?? null;
-  if (first === undefined || order.length === 1 || value === null || !first.column.notNull) {
-    return after;
-  }
-  // `after` implies this condition, but only this condition lets an index limit the scan.
-  const operand = dialect.ordered(first.column);
-  const bound = dialect.boundStored(value, first.column);
-  const reached = sql`${operand} ${rawSql(first.descending ? "<=" : ">=")} ${bound}`;
-  return sql`(${reached} AND ${after})`;
-}
-
-function compileAfter(
-  order: readonly OrderKey[],
-  values: readonly SqlValue[],
-  dialect: Dialect,
-  index: number,
-): Fragment {
-  const key = order[index];
-  if (key === undefined) return rawSql("1=0");
-  const value = values[index] ?? null;
-  const operand = dialect.ordered(key.column);
-  const rest = compileAfter(order, values, dialect, index + 1);
-  // NULL sorts last, so after a NULL only other rows with NULL can follow.
-  if (value === null) return sql`(${operand} IS NULL AND ${rest})`;
-  const bound = dialect.boundStored(value, key.column);
-  const related = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;
-  const orNull = key.column.notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
-  if (index === order.length - 1) return sql`(${related}${orNull})`;
-  return sql`(${related}${orNull} OR (${operand} = ${bound} AND ${rest}))`;
 }
