@@ -7,7 +7,7 @@ import type { CertifiedOperators, Engine } from "./dialect.ts";
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {
   "sqlite": {
     "text":
-      "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =startswith= =endswith= =icontains= =istartswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",
+      "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =icontains= =startswith= =istartswith= =endswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",
     "integer": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "bigint": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "real": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
@@ -22,7 +22,7 @@ export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = 
   },
   "postgres": {
     "text":
-      "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =startswith= =endswith= =icontains= =istartswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",
+      "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =icontains= =startswith= =istartswith= =endswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",
     "integer": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "bigint": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "real": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",

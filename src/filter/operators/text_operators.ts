@@ -60,48 +60,9 @@ export const textOperators: readonly Operator[] = [
   negated(["=nilike="], likeFolded),
   textOperator(equalFolded),
   negated(["=ine="], equalFolded),
-  textOperator({
-    symbols: ["=contains="],
-    takes: "text",
-    work: search,
-    test: ({ text }, operand, argument) => text.contains(operand, argument),
-    holds: (value, argument) => value.includes(argument),
-  }),
-  textOperator({
-    symbols: ["=startswith="],
-    takes: "text",
-    work: search,
-    test: ({ text }, operand, argument) => text.startsWith(operand, argument),
-    holds: (value, argument) => value.startsWith(argument),
-  }),
-  textOperator({
-    symbols: ["=endswith="],
-    takes: "text",
-    work: search,
-    test: ({ text }, operand, argument) => text.endsWith(operand, argument),
-    holds: (value, argument) => value.endsWith(argument),
-  }),
-  textOperator({
-    symbols: ["=icontains="],
-    takes: "text",
-    work: foldedSearch,
-    test: ({ text }, operand, argument) => text.containsFolded(operand, argument),
-    holds: (value, argument) => fold(value).includes(fold(argument)),
-  }),
-  textOperator({
-    symbols: ["=istartswith="],
-    takes: "text",
-    work: foldedSearch,
-    test: ({ text }, operand, argument) => text.startsWithFolded(operand, argument),
-    holds: (value, argument) => fold(value).startsWith(fold(argument)),
-  }),
-  textOperator({
-    symbols: ["=iendswith="],
-    takes: "text",
-    work: foldedSearch,
-    test: ({ text }, operand, argument) => text.endsWithFolded(operand, argument),
-    holds: (value, argument) => fold(value).endsWith(fold(argument)),
-  }),
+  ...searchOperators("contains", (value, argument) => value.includes(argument)),
+  ...searchOperators("startsWith", (value, argument) => value.startsWith(argument)),
+  ...searchOperators("endsWith", (value, argument) => value.endsWith(argument)),
   lengthOperator("=length=", "=", (length, count) => length === count),
   lengthOperator("=minlength=", ">=", (length, count) => length >= count),
   lengthOperator("=maxlength=", "<=", (length, count) => length <= count),
@@ -130,6 +91,26 @@ function negated(
     test: (dialect, operand, argument) => sql`NOT (${test(dialect, operand, argument)})`,
     holds: (value, argument) => !holds(value, argument),
   });
+}
+
+/** Returns the operator for a search of a string, and the one that ignores case. */
+function searchOperators(
+  name: "contains" | "startsWith" | "endsWith",
+  holds: TextTest["holds"],
+): readonly Operator[] {
+  const symbol = name.toLowerCase();
+  const takes = "text";
+  return [
+    textOperator({
+      ...{ symbols: [`=${symbol}=`], takes, work: search, holds },
+      test: ({ text }, operand, argument) => text[name](operand, argument),
+    }),
+    textOperator({
+      ...{ symbols: [`=i${symbol}=`], takes, work: foldedSearch },
+      test: ({ text }, operand, argument) => text[`${name}Folded`](operand, argument),
+      holds: (value, argument) => holds(fold(value), fold(argument)),
+    }),
+  ];
 }
 
 function lengthOperator(
