@@ -1,10 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
-import { allRows, and, comparison, type Filter, or } from "../../src/filter/filter.ts";
 import {
-  createInMemoryMatcher,
-  isDecidableInMemory,
-} from "../../src/filter/match/in_memory_matcher.ts";
+  type CertifiedComparisons,
+  createCertifiedComparisons,
+} from "../../src/filter/match/certified_comparisons.ts";
+import {
+  allRows,
+  and,
+  comparison,
+  type Filter,
+  or,
+  termsOnSameRow,
+} from "../../src/filter/filter.ts";
+import { createInMemoryMatcher } from "../../src/filter/match/in_memory_matcher.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import {
   comparisonsToCheck,
@@ -119,3 +126,10 @@ Deno.test("about one decision of a thousand is sampled", () => {
   for (let call = 0; call < 1_000_000; call++) if (isSampled()) count++;
   assert(count > 800 && count < 1_200, `${count} of a million`);
 });
+
+/** Returns true if memory can decide the filter for every row with valid values. */
+function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
+  if (filter.kind === "compare") return certification.isCertain(filter);
+  return filter.kind !== "related" &&
+    termsOnSameRow(filter).every((term) => isDecidableInMemory(term, certification));
+}

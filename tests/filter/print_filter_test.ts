@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
-import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
+import { printFilter } from "../../src/filter/syntax/print_filter.ts";
+import { printSyntax } from "./print_syntax.ts";
 import {
   type ComparisonSyntax,
   type FilterSyntax,

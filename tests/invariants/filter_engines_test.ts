@@ -8,7 +8,8 @@ import {
 } from "../../src/filter/operators/operator_registry.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
-import { printFilter, printSyntax } from "../../src/filter/syntax/print_filter.ts";
+import { printFilter } from "../../src/filter/syntax/print_filter.ts";
+import { printSyntax } from "../filter/print_syntax.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Row } from "../../src/schema/table_info.ts";

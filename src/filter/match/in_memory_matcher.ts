@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
-import { type Comparison, type Filter, termsOnSameRow } from "../filter.ts";
+import type { Comparison, Filter } from "../filter.ts";
 import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
@@ -42,25 +42,6 @@ export function createInMemoryMatcher(
     }
     case "compare":
       return certification.isCertain(filter) ? decideComparison(filter, allowance) : undecided;
-    default:
-      return unreachable(filter);
-  }
-}
-
-/** Returns true if memory can decide the filter for every row with valid values. */
-export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
-  switch (filter.kind) {
-    case "all":
-    case "none":
-      return true;
-    case "and":
-    case "or":
-    case "not":
-      return termsOnSameRow(filter).every((term) => isDecidableInMemory(term, certification));
-    case "related":
-      return false;
-    case "compare":
-      return certification.isCertain(filter);
     default:
       return unreachable(filter);
   }

@@ -1,7 +1,5 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Comparison, Filter, Related } from "../filter.ts";
-import { placeholder } from "../filter_text.ts";
-import type { ComparisonSyntax, FilterSyntax } from "./filter_syntax.ts";
 import { quotePath } from "./quoted_name.ts";
 
 /**
@@ -17,7 +15,7 @@ export function printFilter(filter: Filter): string {
       return "none";
     case "and":
     case "or":
-      return printTerms(filter, printFilter);
+      return printTerms(filter);
     case "related":
       return printRelated(filter);
     case "not":
@@ -26,25 +24,6 @@ export function printFilter(filter: Filter): string {
       return printComparison(filter);
     default:
       return unreachable(filter);
-  }
-}
-
-/** Returns a syntax tree as a string that parses to the same tree with other positions. */
-export function printSyntax(syntax: FilterSyntax): string {
-  switch (syntax.kind) {
-    case "and":
-    case "or":
-      return printTerms(syntax, printSyntax);
-    case "some":
-    case "none":
-    case "every":
-      return `${quotePath(syntax.path)}.${syntax.kind}(${printSyntax(syntax.term)})`;
-    case "not":
-      return `not(${printSyntax(syntax.term)})`;
-    case "inserted":
-      return `${placeholder}${syntax.index}${placeholder}`;
-    case "compare":
-      return printComparisonSyntax(syntax);
   }
 }
 
@@ -59,27 +38,13 @@ function printRelated(related: Related): string {
   return `${quotePath(path)}.some(${printFilter(inner)})`;
 }
 
-function printComparisonSyntax(syntax: ComparisonSyntax): string {
-  const values = syntax.values.map(({ text, quoted }) => quoted ? quote(text) : text);
-  const list = syntax.list ? `(${values.join(",")})` : values.join();
-  return `${syntax.field}${syntax.operator}${list}`;
-}
-
-interface Group<Term> {
-  readonly kind: "and" | "or";
-  readonly terms: readonly Term[];
-}
-
 /** Returns terms with parentheses where needed: not for an `and` inside an `or`. */
-function printTerms<Term extends { readonly kind: string }>(
-  group: Group<Term>,
-  print: (term: Term) => string,
-): string {
-  const texts = group.terms.map((term) => {
-    const isGroup = term.kind === "or" || (term.kind === "and" && group.kind === "and");
-    return isGroup ? `(${print(term)})` : print(term);
+function printTerms({ kind, terms }: Extract<Filter, { readonly terms: unknown }>): string {
+  const texts = terms.map((term) => {
+    const isGroup = term.kind === "or" || (term.kind === "and" && kind === "and");
+    return isGroup ? `(${printFilter(term)})` : printFilter(term);
   });
-  return texts.join(group.kind === "and" ? ";" : ",");
+  return texts.join(kind === "and" ? ";" : ",");
 }
 
 function printComparison({ column, path = [], operator, values }: Comparison): string {

@@ -1,7 +1,8 @@
 import { all, none } from "../../../mod.ts";
 import type { Rule } from "../../../exports/filter.ts";
 import { parseFilter } from "../../../src/filter/syntax/parse_filter.ts";
-import { printFilter, printSyntax } from "../../../src/filter/syntax/print_filter.ts";
+import { printFilter } from "../../../src/filter/syntax/print_filter.ts";
+import { printSyntax } from "../../filter/print_syntax.ts";
 import { type Case, engineOf, failure, type Outcome, type Stand } from "./cases.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import { draft } from "../../../src/filter/rule.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { printSyntax } from "../../../../src/filter/syntax/print_filter.ts";
+import { printSyntax } from "../../../filter/print_syntax.ts";
 import { randomFilters } from "../../../invariants/random_filters.ts";
 import type { Chance } from "../chance.ts";
 import type { Interest } from "./client.ts";
