@@ -3,14 +3,8 @@ import { PGlite } from "@electric-sql/pglite";
 import { type Described, group } from "../../../options/option.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
-import type {
-  KeepRow,
-  PostgresConnection,
-  PostgresResult,
-  PostgresSession,
-} from "./postgres_connection.ts";
-import { postgresDriver } from "./postgres_driver.ts";
-import { createSharedPgliteSession, type PgliteClient } from "./shared_pglite.ts";
+import { postgresDriver, type PostgresDriverOptions } from "./postgres_driver.ts";
+import { createPgliteSession, type PgliteClient } from "./pglite_session.ts";
 import { driverOptionRules, type DriverOptions, errorPrefix } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, which is Postgres inside this process. */
@@ -30,19 +24,11 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
   }
   const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
   await library.waitReady;
-  passAsText(library);
-  await library.exec("SET TIME ZONE 'UTC'");
   if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
-  return postgresDriver({
+  return await driverOf(library, options, {
     label: `${path} (pglite)`,
-    sessions: [sessionOf(library)],
-    maxReads: 1,
-    waitLimitMs: options.waitLimitMs,
-    raisedMessages: options.raisedMessages,
-    clock: options.clock ?? systemClock,
     // No other process can write, because only one process can open the folder.
     isShared: false,
-    signals: null,
     close: () => library.close(),
   });
 }
@@ -63,56 +49,22 @@ export async function openPgliteOfClient(
   // The cast is safe: Drizzle's client is a PGlite, of which the driver uses only declared members.
   const library = client as PgliteClient;
   await library.waitReady;
-  await library.query("SET TIME ZONE 'UTC'", [], {});
-  return postgresDriver({
-    label: "the program's client (pglite)",
-    sessions: [createSharedPgliteSession(library)],
-    maxReads: 1,
-    waitLimitMs: options.waitLimitMs,
-    raisedMessages: options.raisedMessages,
-    clock: options.clock ?? systemClock,
+  const label = "the program's client (pglite)";
+  return await driverOf(library, options, {
+    label,
     isShared: true,
-    signals: null,
     close: () => Promise.resolve(),
   });
 }
 
-/** Turns off PGlite's conversions of values, which lose digits and change invalid values. */
-function passAsText(library: PGlite): void {
-  for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
-  for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
-}
-
-/** Creates the session of a PGlite. It runs in this process, so its connection is never lost. */
-function sessionOf(library: PGlite): PostgresSession {
-  const connection: PostgresConnection = {
-    opening: null,
-    lost: false,
-    async run(text, values): Promise<PostgresResult> {
-      const { rows, command = "", rowCount, fields } = await library.query<(string | null)[]>(
-        text,
-        [...values],
-        { rowMode: "array" },
-      );
-      return {
-        rows,
-        command,
-        count: rowCount ?? 0,
-        get columns() {
-          return fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
-        },
-      };
-    },
-    // PGlite returns all rows together, blocks the process, and cannot abort a statement.
-    read(text, values, keep) {
-      const result = connection.run(text, values);
-      return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };
-    },
-    drop: () => {},
-  };
-  return { connection: () => connection, close: () => Promise.resolve() };
-}
-
-function keptOf(result: PostgresResult, keep: KeepRow): PostgresResult {
-  return result.rows.every(keep) ? result : { ...result, rows: [] };
+async function driverOf(
+  library: PgliteClient,
+  { waitLimitMs, raisedMessages, clock = systemClock }: ReturnType<typeof pgliteOptions.read>,
+  parts: Pick<PostgresDriverOptions, "label" | "isShared" | "close">,
+): Promise<Driver> {
+  await library.query("SET TIME ZONE 'UTC'", [], {});
+  return postgresDriver({
+    ...{ ...parts, waitLimitMs, raisedMessages, clock, signals: null },
+    ...{ sessions: [createPgliteSession(library)], maxReads: 1 },
+  });
 }

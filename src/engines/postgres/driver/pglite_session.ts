@@ -1,6 +1,6 @@
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 
-/** The members of a PGlite that the driver uses when it shares the PGlite with the program. */
+/** The members of a PGlite that the driver uses. The PGlite can be of another copy of the package. */
 export interface PgliteClient extends PgliteQueries {
   /** Resolves when the PGlite is ready for statements. */
   readonly waitReady: Promise<void>;
@@ -33,11 +33,12 @@ export interface PgliteResult {
 }
 
 /**
- * Creates the session of a PGlite that the program uses as well. Each statement of the session
+ * Creates the session of a PGlite, which the program can use as well. Each statement of the session
  * passes its own conversions, so those of the program stay the same. The library begins each
- * transaction, so that statements of the program wait until it ends.
+ * transaction, so that statements of the program wait until it ends. PGlite runs in this process,
+ * so its connection is never lost.
  */
-export function createSharedPgliteSession(client: PgliteClient): PostgresSession {
+export function createPgliteSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
   /** The transaction that waits for statements of the program, or null. */
