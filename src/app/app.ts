@@ -48,7 +48,8 @@ import { createAppPages } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
 import { addMcpRoute } from "./add_mcp_route.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
-import { emptyTableFacts, readTables } from "./read_tables.ts";
+import { readTables } from "./read_tables.ts";
+import { emptyTableFacts } from "../db/tables/table_facts.ts";
 import { tryScopes } from "./try_scopes.ts";
 
 /**
@@ -211,7 +212,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, acting, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
-  await readTables(resources, { ...known, roleRights, acting }, runtime.observe);
+  await readTables(resources, { facts: known, roleRights, acting }, runtime.observe);
   await tryScopes(resources, resolved.samples, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];

@@ -1,5 +1,5 @@
+import { engineOf } from "../../db/engine/engine_of.ts";
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
-import { conflictTables } from "../../db/tables/conflict_tables.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
@@ -56,7 +56,8 @@ export async function openAccounts(
   }
   const own = given.db ?? db;
   await requireColumns(own, table, users === undefined);
-  const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
+  const conflicting = await engineOf(own.driver).catalog.conflictTables(own.driver, [table]);
+  const isConflicting = conflicting.length > 0;
   return withEmailSpellings(
     createTableAccounts({ db: own, table, columns, isConflicting }, runtime),
   );
