@@ -54,23 +54,20 @@ const maxCursorBytes = 12_000;
  */
 export function sealCursor(position: readonly SqlValue[], list: CursorScope): string {
   const text = positionText(position);
-  const sealed = Buffer.byteLength(text) <= maxPositionBytes
-    ? text
-    : rowText(position, positionHash(text), list.order);
-  if (Buffer.byteLength(sealed) > maxCursorBytes) {
-    throw new Problem(
-      "query-too-expensive",
-      "Cannot continue this list by a cursor: the id of the page's last row is too long. Request " +
-        "another page size",
-    );
-  }
-  return list.sealer.seal(sealed, cursorContext(list));
+  if (Buffer.byteLength(text) <= maxPositionBytes) return sealText(text, list);
+  const key = position.filter((_value, index) => list.order[index]?.column.primaryKey);
+  const sealed = JSON.stringify({ kind: "row", key: key.map(toJson), hash: positionHash(text) });
+  if (Buffer.byteLength(sealed) <= maxCursorBytes) return sealText(sealed, list);
+  throw new Problem(
+    "query-too-expensive",
+    "Cannot continue this list by a cursor: the id of the page's last row is too long. Request " +
+      "another page size",
+  );
 }
 
 /** Returns a cursor for a position in an order in which several rows can have equal values. */
 export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorScope): string {
-  const text = JSON.stringify({ reached: values.map(toJson), skip });
-  return list.sealer.seal(text, cursorContext(list));
+  return sealText(JSON.stringify({ kind: "reached", values: values.map(toJson), skip }), list);
 }
 
 /** Returns a cursor for a position in an order whose values can differ between statements. */
@@ -78,7 +75,11 @@ export function sealCountedCursor(
   { rows, compared, hash }: CountedPosition,
   list: CursorScope,
 ): string {
-  return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
+  return sealText(JSON.stringify({ kind: "counted", rows, compared, hash }), list);
+}
+
+function sealText(text: string, list: CursorScope): string {
+  return list.sealer.seal(text, cursorContext(list));
 }
 
 /** Returns how many values from the start of a position fit into a cursor. */
@@ -100,28 +101,17 @@ export function countFittingValues(values: readonly SqlValue[]): number {
  */
 export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
-  const sealed: unknown = text === null ? null : JSON.parse(text);
-  if (Array.isArray(sealed) && sealed.length === list.order.length) {
-    return { kind: "values", values: sealed.map(fromJson) };
+  if (text === null) {
+    throw new Problem(
+      "cursor-invalid",
+      "Cannot continue from this cursor: it is damaged, or belongs to another list or order",
+    );
   }
-  if (typeof sealed === "object" && sealed !== null && "reached" in sealed && "skip" in sealed) {
-    if (Array.isArray(sealed.reached)) {
-      return { kind: "reached", values: sealed.reached.map(fromJson), skip: Number(sealed.skip) };
-    }
-  }
-  if (typeof sealed === "object" && sealed !== null && "compared" in sealed) {
-    const { rows, compared, hash } = { rows: 0, hash: "", ...sealed };
-    return { kind: "counted", rows, compared: Number(compared), hash };
-  }
-  if (typeof sealed === "object" && sealed !== null && "key" in sealed && "hash" in sealed) {
-    if (Array.isArray(sealed.key)) {
-      return { kind: "row", key: sealed.key.map(fromJson), hash: String(sealed.hash) };
-    }
-  }
-  throw new Problem(
-    "cursor-invalid",
-    "Cannot continue from this cursor: it is damaged, or belongs to another list or order",
-  );
+  // The cast is safe: only the functions above seal strings with this context.
+  const sealed = JSON.parse(text, (_name, value) => fromJson(value)) as
+    | readonly SqlValue[]
+    | Exclude<CursorPosition, { readonly kind: "values" }>;
+  return "kind" in sealed ? sealed : { kind: "values", values: sealed };
 }
 
 /**
@@ -139,15 +129,6 @@ export function requireUnchangedPosition(
   );
 }
 
-function rowText(
-  position: readonly SqlValue[],
-  hash: string,
-  order: readonly OrderKey[],
-): string {
-  const key = position.filter((_value, index) => order[index]?.column.primaryKey);
-  return JSON.stringify({ key: key.map(toJson), hash });
-}
-
 /** Converts the stored values of a position to a string for a cursor. */
 export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
@@ -160,7 +141,7 @@ export function positionHash(text: string): string {
 
 function cursorContext({ resource, order }: CursorScope): string {
   const kinds = order.map(({ column }) => `${column.kind}${column.notNull ? "" : "?"}`).join();
-  return `cursor 1 ${resource} ${printOrder(order)} ${kinds}`;
+  return `cursor 2 ${resource} ${printOrder(order)} ${kinds}`;
 }
 
 // 64-bit integers, bytes and infinities get a tag, because JSON cannot represent them.
@@ -171,12 +152,9 @@ function toJson(value: SqlValue): unknown {
   return value;
 }
 
-function fromJson(value: unknown): SqlValue {
-  if (value === null || typeof value === "string" || typeof value === "number") return value;
-  if (typeof value === "object" && "int" in value) return BigInt(String(value.int));
-  if (typeof value === "object" && "bytes" in value) {
-    return base64ToBytes(String(value.bytes));
-  }
-  if (typeof value === "object" && "real" in value) return Number(value.real);
-  throw new Error("A sealed cursor holds a value that this version did not write");
+function fromJson(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ("int" in value) return BigInt(String(value.int));
+  if ("bytes" in value) return base64ToBytes(String(value.bytes));
+  return "real" in value ? Number(value.real) : value;
 }
