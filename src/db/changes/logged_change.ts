@@ -38,55 +38,28 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
       const kind = areWhole ? changeKind(String(op)) : "touch";
       const optimisticId = textOrNull(cells.optimisticId);
       const logged = { ...place, seq: Number(seq), table, kind, optimisticId };
-      return new LoggedChange(logged, areWhole ? images : { before: null, after: null }, decode);
+      return lazyChange(logged, areWhole ? images : { before: null, after: null }, decode);
     });
   };
 }
 
-interface Images {
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** A change as logged, which decodes each of its images once, at its first use. */
-class LoggedChange implements Change {
-  readonly seq: number;
-  readonly transaction: bigint | null;
-  readonly mark: number | null;
-  readonly table: TableInfo;
-  readonly kind: Change["kind"];
-  readonly optimisticId: string | null;
-  readonly sizeBytes: number;
-  readonly #decode: DecodeImage;
-  #before: string | Row | null;
-  #after: string | Row | null;
-
-  constructor(
-    logged: Omit<Change, "before" | "after" | "sizeBytes">,
-    { before, after }: Images,
-    decode: DecodeImage,
-  ) {
-    this.seq = logged.seq;
-    this.transaction = logged.transaction;
-    this.mark = logged.mark;
-    this.table = logged.table;
-    this.kind = logged.kind;
-    this.optimisticId = logged.optimisticId;
-    this.sizeBytes = (before?.length ?? 0) + (after?.length ?? 0);
-    this.#before = before;
-    this.#after = after;
-    this.#decode = decode;
-  }
-
-  get before(): Row | null {
-    if (typeof this.#before === "string") this.#before = this.#decode(this.#before, this.table);
-    return this.#before;
-  }
-
-  get after(): Row | null {
-    if (typeof this.#after === "string") this.#after = this.#decode(this.#after, this.table);
-    return this.#after;
-  }
+/** Returns a change as logged, which decodes each of its images once, at its first use. */
+function lazyChange(
+  logged: Omit<Change, "before" | "after" | "sizeBytes">,
+  images: { readonly before: string | null; readonly after: string | null },
+  decode: DecodeImage,
+): Change {
+  let { before, after }: { before: string | Row | null; after: string | Row | null } = images;
+  return {
+    ...logged,
+    sizeBytes: (images.before?.length ?? 0) + (images.after?.length ?? 0),
+    get before() {
+      return before = typeof before === "string" ? decode(before, logged.table) : before;
+    },
+    get after() {
+      return after = typeof after === "string" ? decode(after, logged.table) : after;
+    },
+  };
 }
 
 /** Returns the kind of a change by its name in the log, or `touch` for an unknown kind. */

@@ -99,49 +99,31 @@ function primaryName(name: string): string {
   return end === -1 ? name : name.slice(0, end);
 }
 
-const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
-  ["SQLITE_CONSTRAINT_UNIQUE", "unique"],
-  ["SQLITE_CONSTRAINT_PRIMARYKEY", "unique"],
-  ["SQLITE_CONSTRAINT_ROWID", "unique"],
-  ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
-  ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
-  ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
+/** The result codes that the service distinguishes, and the kinds of their errors. */
+const results: readonly (readonly [code: number, name: string, kind: DatabaseErrorKind])[] = [
+  [2067, "SQLITE_CONSTRAINT_UNIQUE", "unique"],
+  [1555, "SQLITE_CONSTRAINT_PRIMARYKEY", "unique"],
+  [2579, "SQLITE_CONSTRAINT_ROWID", "unique"],
+  [787, "SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
+  [1299, "SQLITE_CONSTRAINT_NOTNULL", "not-null"],
+  [3091, "SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
   // A CHECK is a rule of the database that has rejected the row.
-  ["SQLITE_CONSTRAINT", "check"],
-  ["SQLITE_MISMATCH", "invalid-value"],
-  ["SQLITE_TOOBIG", "invalid-value"],
-  ["SQLITE_INTERRUPT", "timeout"],
-  ["SQLITE_BUSY", "unavailable"],
-  ["SQLITE_LOCKED", "unavailable"],
-  ["SQLITE_PROTOCOL", "unavailable"],
-  ["SQLITE_FULL", "unavailable"],
-  ["SQLITE_IOERR", "unavailable"],
-  ["SQLITE_NOMEM", "unavailable"],
-  ["SQLITE_CANTOPEN", "unavailable"],
-  ["SQLITE_READONLY", "read-only"],
-]);
-
-const codes: ReadonlyMap<number, string> = new Map([
-  [2067, "SQLITE_CONSTRAINT_UNIQUE"],
-  [1555, "SQLITE_CONSTRAINT_PRIMARYKEY"],
-  [2579, "SQLITE_CONSTRAINT_ROWID"],
-  [275, "SQLITE_CONSTRAINT_CHECK"],
-  [787, "SQLITE_CONSTRAINT_FOREIGNKEY"],
-  [1299, "SQLITE_CONSTRAINT_NOTNULL"],
-  [1811, "SQLITE_CONSTRAINT_TRIGGER"],
-  [3091, "SQLITE_CONSTRAINT_DATATYPE"],
-  [5, "SQLITE_BUSY"],
-  [6, "SQLITE_LOCKED"],
-  [7, "SQLITE_NOMEM"],
-  [8, "SQLITE_READONLY"],
-  [9, "SQLITE_INTERRUPT"],
-  [10, "SQLITE_IOERR"],
-  [11, "SQLITE_CORRUPT"],
-  [13, "SQLITE_FULL"],
-  [14, "SQLITE_CANTOPEN"],
-  [15, "SQLITE_PROTOCOL"],
-  [18, "SQLITE_TOOBIG"],
-  [19, "SQLITE_CONSTRAINT"],
-  [20, "SQLITE_MISMATCH"],
-  [26, "SQLITE_NOTADB"],
-]);
+  [275, "SQLITE_CONSTRAINT_CHECK", "check"],
+  [1811, "SQLITE_CONSTRAINT_TRIGGER", "check"],
+  [19, "SQLITE_CONSTRAINT", "check"],
+  [20, "SQLITE_MISMATCH", "invalid-value"],
+  [18, "SQLITE_TOOBIG", "invalid-value"],
+  [9, "SQLITE_INTERRUPT", "timeout"],
+  [5, "SQLITE_BUSY", "unavailable"],
+  [6, "SQLITE_LOCKED", "unavailable"],
+  [15, "SQLITE_PROTOCOL", "unavailable"],
+  [13, "SQLITE_FULL", "unavailable"],
+  [10, "SQLITE_IOERR", "unavailable"],
+  [7, "SQLITE_NOMEM", "unavailable"],
+  [14, "SQLITE_CANTOPEN", "unavailable"],
+  [8, "SQLITE_READONLY", "read-only"],
+  [11, "SQLITE_CORRUPT", "other"],
+  [26, "SQLITE_NOTADB", "other"],
+];
+const codes = new Map(results.map(([code, name]) => [code, name]));
+const kinds = new Map(results.map(([, name, kind]) => [name, kind]));
