@@ -17,7 +17,7 @@
  * @module
  */
 export type { Comparison, Not, Related } from "../src/filter/filter.ts";
-export type { FilterValue } from "../src/filter/builders.ts";
+export type { ComparisonBuilder, FilterValue } from "../src/filter/builders.ts";
 export type { FilterText } from "../src/filter/filter_text.ts";
 export type { Draft, Rule } from "../src/filter/rule.ts";
 export type { RelationTo } from "../src/resource/define/relations.ts";

@@ -34,6 +34,12 @@ export function none(): Filter<never> {
 /** A value for a filter builder. Undefined and null match nothing, e.g. a missing user id. */
 export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
+/** Builds a filter that compares a column with a value. */
+export interface ComparisonBuilder {
+  /** Returns the filter for a column of a table and a value of the column's type. */
+  <T, Of = AnyTable>(column: ColumnLike<T, Of>, value: FilterValue<NoInfer<T>>): Filter<Of>;
+}
+
 /**
  * Builds a filter for the rows whose column equals the value. In all builders of comparisons,
  * undefined, null, NaN and a value that the column cannot store match no row; use {@link isNull} to
@@ -49,52 +55,22 @@ export type FilterValue<T> = T | ServedValue<T> | null | undefined;
  * const scope = (user: { id: string }) => and(eq(notes.ownerId, user.id), isNull(notes.deletedAt));
  * ```
  */
-export function eq<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(equalOperator, column, [value]);
-}
+export const eq: ComparisonBuilder = comparing(equalOperator);
 
 /** Builds a filter for the rows whose column has another value. A NULL does not match. */
-export function ne<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(notEqualOperator, column, [value]);
-}
+export const ne: ComparisonBuilder = comparing(notEqualOperator);
 
 /** Builds a filter for the rows whose column is greater than the value. */
-export function gt<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(greaterOperator, column, [value]);
-}
+export const gt: ComparisonBuilder = comparing(greaterOperator);
 
 /** Builds a filter for the rows whose column is greater than or equal to the value. */
-export function gte<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(greaterOrEqualOperator, column, [value]);
-}
+export const gte: ComparisonBuilder = comparing(greaterOrEqualOperator);
 
 /** Builds a filter for the rows whose column is less than the value. */
-export function lt<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(lessOperator, column, [value]);
-}
+export const lt: ComparisonBuilder = comparing(lessOperator);
 
 /** Builds a filter for the rows whose column is less than or equal to the value. */
-export function lte<T, Of = AnyTable>(
-  column: ColumnLike<T, Of>,
-  value: FilterValue<NoInfer<T>>,
-): Filter<Of> {
-  return build(lessOrEqualOperator, column, [value]);
-}
+export const lte: ComparisonBuilder = comparing(lessOrEqualOperator);
 
 /**
  * Builds a filter for the rows whose column has one of the values. An empty list matches
@@ -162,6 +138,10 @@ export function like<Of = AnyTable>(
   pattern: FilterValue<string>,
 ): Filter<Of> {
   return build(likeOperator, column, [pattern]);
+}
+
+function comparing(operator: Operator): ComparisonBuilder {
+  return (column, value) => build(operator, column, [value]);
 }
 
 function build(
