@@ -1,3 +1,5 @@
+import { ddlTokenPattern, unquoteIdentifier } from "../../sql/statements/sql_syntax.ts";
+
 import { isSameName } from "../../sql/fragment.ts";
 
 /** A view that shows each row of one table at most once: `SELECT … FROM table WHERE …`. */
@@ -23,7 +25,7 @@ export type ViewedColumn =
  * Returns null unless the view is certainly simple.
  */
 export function parseSimpleView(definition: string): SimpleView | null {
-  const tokens = [...definition.matchAll(pattern)].map(([token]) => token)
+  const tokens = [...definition.matchAll(ddlTokenPattern)].map(([token]) => token)
     .filter((token) => !blank.test(token));
   const begin = selectOf(tokens);
   const clauses = begin === null ? null : clausesOf(tokens.slice(begin));
@@ -34,9 +36,6 @@ export function parseSimpleView(definition: string): SimpleView | null {
   return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
 }
 
-/** Matches blanks, comments, quoted parts, words, and single characters. */
-const pattern =
-  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
 /** Returns the index after SELECT, or null if the statement begins differently, such as by WITH. */
@@ -124,10 +123,7 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
 /** Returns the identifier that a token is, or null for a sign, a string or a number. */
 function nameOf(token: string | undefined): string | null {
   if (token === undefined) return null;
-  if (/^["`[]/.test(token)) {
-    const last = token.at(-1) ?? "";
-    return token.slice(1, -1).replaceAll(last + last, last);
-  }
+  if (/^["`[]/.test(token)) return unquoteIdentifier(token);
   return /^[\p{L}_]/u.test(token) ? token : null;
 }
 
