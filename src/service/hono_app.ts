@@ -14,7 +14,7 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
-import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
+import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
@@ -72,18 +72,21 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   const isBare = given.cors === null && given.middleware.length === 0 && !authenticatesByContext;
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
+    const response = handle(request, info);
+    // Only the server of Deno passes `completed`.
+    const isOfDeno = "completed" in Object(info);
+    return Promise.resolve(isOfDeno ? chain(response, responder.sendTogether) : response);
+  }
+
+  function handle(request: Request, info: unknown): MaybePromise<Response> {
     // Middlewares use the host and the path, so an invalid host is refused before they run.
-    if (!hasPlainHost(request)) {
-      return Promise.resolve(fail(invalidHost(), request, mountedAt));
-    }
+    if (!hasPlainHost(request)) return fail(invalidHost(), request, mountedAt);
     if (isBare) {
       const { method, url } = request;
       const target = parseRequestTarget(url);
       const path = table.canonical(target.path) ?? target.path;
       const route = table.at(path)?.get(method === "HEAD" ? "GET" : method);
-      if (route !== undefined) {
-        return Promise.resolve(withoutContext(route, { request, target }, info));
-      }
+      if (route !== undefined) return withoutContext(route, { request, target }, info);
     }
     return withContext(request, info);
   }

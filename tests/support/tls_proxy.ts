@@ -46,7 +46,7 @@ export async function startTlsProxy(upstream: string, folder: string): Promise<T
 }
 
 /** An authority, and a certificate that it has signed, as in real life. */
-async function makeCertificates(folder: string): Promise<void> {
+export async function makeCertificates(folder: string): Promise<void> {
   const { username, password } = tlsProxyUser;
   await Deno.writeTextFile(
     `${folder}/leaf.ext`,
