@@ -52,7 +52,7 @@ export async function prepareService(
   }, token);
   if (database === null) {
     const { serveDemonstration } = await import("./serve_demonstration.ts");
-    return withDashboard(await serveDemonstration(rights, runtime), command);
+    return withOptions(await serveDemonstration(rights, runtime), command);
   }
   const { serveDatabase } = await import("./database/serve_database.ts");
   const acting = command.actAs === null
@@ -71,14 +71,15 @@ export async function prepareService(
       ? { triggers: command.triggers, schema: command.changesSchema }
       : null,
   });
-  return withDashboard(service, command);
+  return withOptions(service, command);
 }
 
-function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
-  if (!ui) return service;
-  const readOnly = service.rights?.writable !== true;
-  const config = { ...service.config, adminUI: { readOnly }, observability: true };
-  return { ...service, config };
+/** Adds the options for the dashboard and for proxies. */
+function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {
+  const dashboard = ui
+    ? { adminUI: { readOnly: service.rights?.writable !== true }, observability: true }
+    : {};
+  return { ...service, config: { ...service.config, ...dashboard, ...proxies } };
 }
 
 /** Returns where the service listens. Arguments override the configuration. */

@@ -1,7 +1,8 @@
 import { isServerUrl, withParameter } from "../engines/server_url.ts";
 import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
-import { Misuse, readCommandWords } from "./command_options.ts";
+import type { ServeConfig } from "../app/serve.ts";
+import { type CommandWords, Misuse, readCommandWords } from "./command_options.ts";
 import { type GivenAdditions, readAdditions } from "./database/additions.ts";
 import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_keys.ts";
 import { readSchemaOption } from "./database/schema_names.ts";
@@ -20,6 +21,8 @@ export interface ServeCommand extends GivenAdditions {
   readonly port: number | null;
   readonly host: string | null;
   readonly public: boolean;
+  /** The options of the service for proxies; absent if the arguments name none. */
+  readonly proxies?: Pick<ServeConfig, "abuseProtection" | "mountedAt">;
   readonly write: boolean;
   /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
@@ -96,6 +99,7 @@ export function parseServeArguments(
     port: wholeOf("port", text("port"), listenOptionRules.port),
     host: hostOf(text("host")),
     public: flag("public"),
+    ...proxyOptions(words),
     search: flag("search"),
     ui: flag("ui"),
     watchSchema: flag("watch-schema"),
@@ -104,6 +108,8 @@ export function parseServeArguments(
 }
 
 const ofDatabase = [
+  "trust-proxy",
+  "mounted-at",
   "write",
   "pooler",
   "schema",
@@ -118,6 +124,20 @@ const ofDatabase = [
 
 /** No machine needs more than 256 worker processes. */
 const workersOption = whole({ from: 1, to: 256 });
+
+function proxyOptions(
+  { text }: CommandWords<"trust-proxy" | "mounted-at">,
+): Pick<ServeCommand, "proxies"> {
+  const trustProxy = wholeOf("number of proxies", text("trust-proxy"), whole({ from: 0 }));
+  const mountedAt = text("mounted-at");
+  if (trustProxy === null && mountedAt === null) return {};
+  return {
+    proxies: {
+      ...(trustProxy === null ? {} : { abuseProtection: { trustProxy } }),
+      ...(mountedAt === null ? {} : { mountedAt }),
+    },
+  };
+}
 
 function wholeOf(
   name: string,

@@ -20,6 +20,19 @@ export const serveCommandLineOptions = {
     ],
   },
   public: { type: "boolean", says: ["reading needs no token, whatever the address and the name"] },
+  "trust-proxy": {
+    type: "string",
+    shown: "N",
+    says: [
+      "the number of your proxies in front of the service, for the addresses of clients",
+      "in X-Forwarded-For; with DATABASE",
+    ],
+  },
+  "mounted-at": {
+    type: "string",
+    shown: "PATH",
+    says: ["the path that a proxy removes from requests, like /v1; with DATABASE"],
+  },
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],

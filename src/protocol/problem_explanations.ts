@@ -7,7 +7,8 @@ import type { ProblemSlug } from "./problem_codes.ts";
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
     "The resource, the route or the row does not exist, or the user may not read the row. A " +
-    "missing row and a hidden row have the same response. Check the path and the id.",
+    "missing row and a hidden row have the same response. Check the path and the id. If the id " +
+    "contains a slash, make sure that no proxy decodes %2F.",
   "method-not-allowed":
     "The path exists, but not for this method, or the resource has disabled this operation. The " +
     "Allow header lists the allowed methods.",

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import type { Reply } from "../protocol/reply.ts";
+import { listsTag } from "../resource/http/etag.ts";
 
 /** A gzip-compressed file that is bundled in a module of the service. */
 export interface BundledFile {
@@ -30,7 +31,7 @@ export function bundledFileReply(
   { type, cache }: BundledFileHeaders,
 ): Reply {
   const cached = { etag: tag, "cache-control": `${cache}, no-cache`, vary: "accept-encoding" };
-  if (headers.get("if-none-match")?.includes(tag)) {
+  if (listsTag(headers.get("if-none-match") ?? "", [tag])) {
     return { status: 304, headers: cached, body: null };
   }
   const typed = { ...cached, "content-type": `${type}; charset=utf-8` };

@@ -56,6 +56,12 @@ Deno.test("the arguments are parsed in any order", () => {
     ["-w 4", { ...nothing, workers: 4 }],
     ["-c other.ts", { ...nothing, config: "other.ts" }],
     ["-- --odd.db", { ...nothing, database: "--odd.db" }],
+    ["a --trust-proxy 2", {
+      ...nothing,
+      database: "a",
+      proxies: { abuseProtection: { trustProxy: 2 } },
+    }],
+    ["a --mounted-at /v1", { ...nothing, database: "a", proxies: { mountedAt: "/v1" } }],
     ["--users --kv a.kv shop.db", { ...nothing, database: "shop.db", users: true, kv: "a.kv" }],
     ["--act-as supabase postgres://db", {
       ...nothing,
@@ -144,6 +150,15 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["--worker 2", "Unknown option --worker: did you mean --workers?"],
     ["--host a/b", 'The host must be an address to bind, like "127.0.0.1", not "a/b"'],
     ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],
+    [
+      "a.db --trust-proxy all",
+      'The number of proxies must be a whole number from 0 on, not "all"',
+    ],
+    ["--trust-proxy 1", "The option --trust-proxy belongs to a database: name its file or URL"],
+    [
+      "-c c.ts --mounted-at /v1",
+      "The option --mounted-at belongs to a database: name its file or URL",
+    ],
     ["a.db b.db", 'One database at a time: "b.db" is one too many'],
     ["--write", "The option --write belongs to a database: name its file or URL"],
     ["--schema a", "The option --schema belongs to a database: name its file or URL"],

@@ -406,3 +406,25 @@ function appOver(db: Database, secret: string | readonly string[]): Promise<App>
     resources: [resource(notes, { id: notes.id, auth: open, etag: {} })],
   });
 }
+
+const compressions = ["gzip", "br", "zstd", "deflate"];
+
+testOnEngines(
+  "an ETag that a proxy has changed as it compressed the response is still the ETag",
+  (engine) =>
+    withNotes(engine, { versionField: notes.version, algorithm: "strong" }, async (service) => {
+      const { get, send } = service;
+      const status = async (ifMatch: string) =>
+        (await send("PATCH", "/api/notes/1", { version: 1 }, { ...ada, "if-match": ifMatch }))
+          .status;
+      const changed = compressions.map((name) => `"1-${name}"`);
+      for (const tag of ['W/"1"', ...changed, ...changed.map((tag) => `W/${tag}`)]) {
+        assertEquals([tag, await status(tag)], [tag, 200]);
+        assertEquals((await get("/api/notes/1", { "if-none-match": tag })).status, 304);
+      }
+      for (const tag of ['"1-lzma"', '"1-gzip-gzip"', '"2-gzip"', '"-gzip"', 'W/"2"']) {
+        assertEquals([tag, await status(tag)], [tag, 412]);
+        assertEquals((await get("/api/notes/1", { "if-none-match": tag })).status, 200);
+      }
+    }),
+);

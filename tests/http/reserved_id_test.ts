@@ -19,3 +19,25 @@ testOnEngines(
       assertEquals((await get("/api/words/search")).status, 404);
     }),
 );
+
+testOnEngines(
+  "the Location of a row is absent if no URL or no proxy can carry it",
+  (engine) =>
+    withService(engine, [words], () => ({
+      resources: [resource(words, { id: words.id, auth: { public: true, create: () => all() } })],
+    }), async ({ send }) => {
+      for (
+        const [id, location] of [
+          [".", "/api/words/%2E"],
+          ["..", "/api/words/%2E%2E"],
+          ["...", "/api/words/..."],
+          ["", null],
+          ["k".repeat(2_000), `/api/words/${"k".repeat(2_000)}`],
+          ["k".repeat(2_001), null],
+        ] as const
+      ) {
+        const created = await send("POST", "/api/words", { id }, { "x-user": "ada" });
+        assertEquals([created.status, created.headers.get("location")], [201, location]);
+      }
+    }),
+);

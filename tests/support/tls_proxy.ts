@@ -30,6 +30,7 @@ export async function startTlsProxy(upstream: string, folder: string): Promise<T
   await Deno.chmod(folder, 0o755);
   const process = new Deno.Command(nginx.path, {
     args: ["-p", folder, "-e", "stderr", "-c", `${folder}/nginx.conf`],
+    env: { ...nginx.env },
     stdin: "null",
     stdout: "null",
     stderr: "null",
@@ -45,7 +46,10 @@ export async function startTlsProxy(upstream: string, folder: string): Promise<T
   };
 }
 
-/** An authority, and a certificate that it has signed, as in real life. */
+/**
+ * Makes `leaf.pem` and `leaf.key` for localhost, and the `ca.pem` of the authority that has signed
+ * the certificate.
+ */
 export async function makeCertificates(folder: string): Promise<void> {
   const { username, password } = tlsProxyUser;
   await Deno.writeTextFile(

@@ -210,7 +210,10 @@ const empty = new Uint8Array();
 /** Throws a 403 for a page of another origin, so that it can neither log in nor log out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
-  throw new Problem("forbidden", "Cannot answer a page of another origin: cors does not allow it");
+  throw new Problem(
+    "forbidden",
+    "Cannot answer a page of another origin: cors does not allow it, or a proxy has changed Host",
+  );
 }
 
 function callOf(

@@ -10,7 +10,8 @@ export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<str
   throw new Problem(
     "forbidden",
     "Cannot use the cookie of this session: a write with it must come from a page of this service, " +
-      'by its Origin or Sec-Fetch-Site (a program logs in with transport: "bearer")',
+      "by its Sec-Fetch-Site, or by its Origin and Host, which a proxy must pass on unchanged " +
+      '(a program logs in with transport: "bearer")',
   );
 }
 

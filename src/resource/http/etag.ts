@@ -53,20 +53,29 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 
 /**
  * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
- * ETag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would match no weak
- * ETag, and ETags are weak by default.
+ * ETag byte for byte, including `W/`, or as a proxy that compresses has changed it. Strong
+ * comparison (RFC 9110, 13.1.1) would match no weak ETag, and ETags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = [...tagsOf(row, policy), ...versionTags(row, policy)];
-  return listedTags(header).some((listed) => tags.includes(listed));
+  return listedTags(header).some((listed) => {
+    const tag = withoutCompression(listed);
+    return tags.includes(policy.algorithm === "strong" ? withoutWeakness(tag) : tag);
+  });
 }
 
-/** Returns true if `If-None-Match` contains the ETag, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` contains the row's ETag. */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
+  return listsTag(header, tagsOf(row, policy));
+}
+
+/** Returns true if `If-None-Match` contains an ETag, by weak comparison (RFC 9110, 13.1.2). */
+export function listsTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
-  const tags = tagsOf(row, policy).map(withoutWeakness);
-  return listedTags(header).some((listed) => tags.includes(withoutWeakness(listed)));
+  const known = tags.map(withoutWeakness);
+  return listedTags(header)
+    .some((listed) => known.includes(withoutWeakness(withoutCompression(listed))));
 }
 
 /** The unparsed `If-Match` header of a write, or null if there is none. */
@@ -205,6 +214,14 @@ function listedTags(header: string): readonly string[] {
     if (member[1] !== undefined) tags.push(member[1]);
   }
   return tags;
+}
+
+/**
+ * Returns the ETag before Apache or Caddy appended the name of its compression. No ETag of the
+ * service ends in such a name: an ETag ends in a version, a timestamp or a hash.
+ */
+function withoutCompression(tag: string): string {
+  return tag.replace(/-(?:br|deflate|gzip|zstd)"$/, '"');
 }
 
 function withoutWeakness(tag: string): string {

@@ -8,6 +8,7 @@ import { describeService } from "../../openapi/service_schema.ts";
 import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import type { Resource } from "../../resource/model/resource.ts";
+import { listsTag } from "../../resource/http/etag.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
 import { describePage, type PageRequest, type ServicePage } from "../service_pages.ts";
@@ -111,8 +112,7 @@ function documentPage(
 
 function documentReply({ headers }: Request, type: string, text: string, tag: string): Reply {
   const cached = { etag: tag, "cache-control": "private, no-cache" };
-  const known = headers.get("if-none-match")?.split(",").map((one) => one.trim().replace("W/", ""));
-  return known?.includes(tag)
+  return listsTag(headers.get("if-none-match") ?? "", [tag])
     ? { status: 304, headers: cached, body: null }
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
 }

@@ -1,0 +1,62 @@
+import { findProgram } from "../support/debian_packages.ts";
+import { freePort } from "../support/ports.ts";
+import { proxyForTests, type ProxyName, type ProxyProgram } from "../support/proxies.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
+import { makeCertificates } from "../support/tls_proxy.ts";
+import { proxiedService } from "./proxied_service.ts";
+import { proxyCases, proxyNames } from "./proxy_cases.ts";
+import { type Setting, startProxy } from "./start_proxies.ts";
+import type { Site } from "./through.ts";
+
+const folder = await Deno.makeTempDir({ prefix: "resource-api-proxies-" });
+addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+
+const withoutTls = await findProgram(["openssl"]) === null ? "there is no openssl" : null;
+
+for (const name of proxyNames) {
+  const program = await proxyForTests(name, folder);
+  for (const setting of ["documented", "usual"] as const) {
+    const missing = "missing" in program ? program.missing : withoutTls;
+    const title = setting === "documented"
+      ? `through ${name} as the documents configure it`
+      : `through ${name} with a usual configuration`;
+    testUnless(missing, title, (context) => testProxy(name, program, setting, context));
+  }
+}
+
+async function testProxy(
+  proxy: ProxyName,
+  program: ProxyProgram,
+  setting: Setting,
+  context: Deno.TestContext,
+): Promise<void> {
+  if ("missing" in program) throw new Error(program.missing);
+  await using scratch = await scratchFolder();
+  await Deno.chmod(scratch.path, 0o755);
+  await makeCertificates(scratch.path);
+  const [certificate, key] = await Promise.all(
+    ["leaf.pem", "leaf.key"].map((file) => Deno.readTextFile(`${scratch.path}/${file}`)),
+  );
+  await Deno.writeTextFile(`${scratch.path}/both.pem`, `${certificate}${key}`);
+  await using service = await proxiedService();
+  await using mounted = await proxiedService({ mountedAt: "/v1" });
+  const ports = {
+    ...{ plain: freePort(), tls: freePort() },
+    ...{ service: service.port, mounted: mounted.port },
+  };
+  await using _proxy = await startProxy(proxy, setting, { program, folder: scratch.path, ports });
+  const ca = await Deno.readTextFile(`${scratch.path}/ca.pem`);
+  using plain = Deno.createHttpClient({ http2: false });
+  using secure = Deno.createHttpClient({ http1: false, caCerts: [ca] });
+  const sites: readonly Site[] = [
+    { name: "HTTP/1.1", url: `http://localhost:${ports.plain}`, client: plain },
+    ...(setting === "usual"
+      ? []
+      : [{ name: "HTTP/2", url: `https://localhost:${ports.tls}`, client: secure } as const]),
+  ];
+  for (const { name, settings, work } of proxyCases) {
+    if (settings?.includes(setting) === false) continue;
+    await context.step(name, () => work({ proxy, setting, ports, service, sites }));
+  }
+}
