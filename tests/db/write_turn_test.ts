@@ -11,14 +11,12 @@ import { type Child, type ChildOptions, startChild } from "../serve/child_proces
 import { diskFolder } from "../support/disk.ts";
 import { gate, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import { withoutPrivilege } from "../support/without_privilege.ts";
 import { handClock } from "./hand_clock.ts";
 
 const program = new URL("write_turn_process.ts", import.meta.url).pathname;
 
 const ends = ["-turn", "-next"];
-
-/** Starts a process as root without the privilege to write where the mode of a folder forbids it. */
-const withoutPrivilege = Deno.uid() === 0 ? setpriv() : [];
 
 for (const scheme of ["sqlite", "node-sqlite"]) {
   const test = (promise: string, work: (place: Place) => Promise<void>) =>
@@ -179,17 +177,6 @@ Deno.test("a turn is awaited for 100 ms, and given back when it comes later", as
   for (const turn of [first, second]) turn.close();
   assertEquals(await isLocked(`${path}-turn`), false);
 });
-
-function setpriv(): readonly string[] | null {
-  const privileges = "--bounding-set=-dac_override,-dac_read_search";
-  try {
-    const { success } = new Deno.Command("setpriv", { args: [privileges, "true"] }).outputSync();
-    return success ? ["setpriv", privileges] : null;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-}
 
 interface AtOnce extends ChildOptions {
   /** What each process reports, once; nothing unless set. */

@@ -1,15 +1,14 @@
 import { statSync } from "node:fs";
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
+import type { SqliteFile } from "./sqlite_file.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
 /** The interval of checks, in milliseconds. A check takes at most a thousandth of this time. */
 const lookEveryMs = 100;
 
-/** A SQLite file that is open, and the path by which other programs find it. */
+/** The name of an open SQLite file, and the clock. */
 export interface FilePresenceOptions {
-  /** The path as the program specified it. A symbolic link in it can change later. */
-  readonly path: string;
   /** The name of the database in messages. */
   readonly label: string;
   /** The clock. `now` is fast, but `elapsedMs` takes 1 µs in the JavaScript runtime. */
@@ -22,15 +21,17 @@ export interface FilePresenceOptions {
  * writes would be lost, and its reads outdated.
  */
 export class FilePresence {
+  readonly #file: SqliteFile;
   readonly #options: FilePresenceOptions;
   readonly #opened: string | null;
   #lookedAt = -Infinity;
   #lost: DatabaseError | null = null;
   #observe: Observer | null = null;
 
-  constructor(options: FilePresenceOptions) {
+  constructor(file: SqliteFile, options: FilePresenceOptions) {
+    this.#file = file;
     this.#options = options;
-    this.#opened = identityOf(options.path);
+    this.#opened = identityOf(file);
   }
 
   /** Throws a DatabaseError of kind `replaced` if the path leads to another file or to none. */
@@ -46,18 +47,28 @@ export class FilePresence {
 
   /** Sets the observer, which receives an event when the path no longer leads to the file. */
   observeBy(observe: Observer): void {
+    const isFirst = this.#observe === null;
     this.#observe = observe;
+    const { label } = this.#options;
+    if (!this.#file.isUnchanging || !isFirst) return;
+    const message = `the folder of ${label} cannot be written, so the service reads the file ` +
+      "without its journal, and stops reading it as soon as another program changes it";
+    observe({ kind: "notice", message });
   }
 
   #look(): void {
-    const { path, label } = this.#options;
-    const found = identityOf(path);
+    const { label } = this.#options;
+    const found = identityOf(this.#file);
     const isThere = found === this.#opened || found === unknown || this.#opened === unknown;
     if (isThere) this.#lost = null;
     if (isThere || this.#lost !== null) return;
     const error = new Error(
       `The file of ${label} was ${
-        found === null ? "moved or deleted" : "replaced by another one"
+        found === null
+          ? "moved or deleted"
+          : this.#file.isUnchanging
+          ? "changed or replaced"
+          : "replaced by another one"
       } ` +
         "while it was open: nothing is read from it or written to it any more. Stop the service, " +
         "put the right file in its place, without the -wal and -shm files of another one, and " +
@@ -71,11 +82,15 @@ export class FilePresence {
 /** The result if a check failed or the system has no file numbers, so that nothing is known. */
 const unknown = "unknown";
 
-function identityOf(path: string): string | null {
+/** Returns a string that differs for another file. With `isUnchanging`, also after any write. */
+function identityOf({ givenPath: path, isUnchanging }: SqliteFile): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
     if (stats === undefined) return null;
-    return stats.ino === 0n ? unknown : `${stats.dev}:${stats.ino}`;
+    const file = stats.ino === 0n ? unknown : `${stats.dev}:${stats.ino}`;
+    if (!isUnchanging) return file;
+    const journal = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    return `${file}:${stats.size}:${stats.mtimeNs}:${journal?.size ?? 0}`;
   } catch {
     return unknown;
   }

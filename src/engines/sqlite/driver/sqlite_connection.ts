@@ -28,8 +28,8 @@ export interface SqliteConnection {
   run(statement: Statement): QueryResult;
   /** Runs a statement that only reads. Throws `too-large` if the rows exceed the bytes left. */
   read(statement: Statement, how: LimitedRead): QueryResult;
-  /** The length of the longest bound string or bytes since the property was last set to 0. */
-  maxBoundLength: number;
+  /** Returns the length of the longest value bound since the last call, and forgets it. */
+  takeMaxBoundLength(): number;
   close(): void;
 }
 
@@ -106,11 +106,10 @@ export function sqliteConnection(
         deadline.stop();
       }
     },
-    get maxBoundLength() {
-      return maxBoundLength;
-    },
-    set maxBoundLength(length) {
-      maxBoundLength = length;
+    takeMaxBoundLength() {
+      const length = maxBoundLength;
+      maxBoundLength = 0;
+      return length;
     },
     close: () => handle.close(),
   };

@@ -4,9 +4,7 @@ import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
-import { sql, type Statement } from "../../../sql/fragment.ts";
-import { sqliteDialect } from "../sql/dialect.ts";
-import { sqliteText } from "../sql/text_operators.ts";
+import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type {
   Connection,
@@ -20,12 +18,32 @@ import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
-import { additionsOf, importFunctions } from "./application_functions.ts";
-import { openSqliteConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
+import {
+  additionsOf,
+  type ApplicationFunctions,
+  importFunctions,
+} from "./application_functions.ts";
+import {
+  dialectFor,
+  openSqliteConnection,
+  openWriter,
+  removeIdleJournal,
+} from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
-import { isBusyError, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
-import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
+import {
+  isBusyError,
+  isUnwritable,
+  missingFunctionOrCollation,
+  toSqliteError,
+} from "./sqlite_errors.ts";
+import {
+  claimSqliteFile,
+  requireSqliteFile,
+  type SqliteFile,
+  unchangingFile,
+  unopenedReason,
+} from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 import {
@@ -50,16 +68,47 @@ export async function sqliteDriver(
   maxThreads: number = maxReaderThreads,
 ): Promise<Driver> {
   const options = sqliteOptionRules.read(given, errorPrefix);
-  const { clock = systemClock, waitLimitMs } = options;
+  const readOnly = options.readOnly === true;
+  requireSqliteFile(path, readOnly);
+  const functions = await importFunctions(additionsOf(options).functions);
+  const file = claimSqliteFile(path, library.name);
+  const open = (library: SqliteLibrary, file: SqliteFile) =>
+    openClaimed(library, file, { path, maxThreads, functions, options });
+  try {
+    return await open(library, file).catch(async (error) => {
+      const name = library.errorName(error);
+      if (!readOnly || !isUnwritable(name) || file.hasChanges()) throw error;
+      // Without a journal, SQLite reads a file in WAL mode only if no program changes the file.
+      const { nodeSqlite } = await import("./node_sqlite_library.ts");
+      return await open(nodeSqlite, unchangingFile(file));
+    });
+  } catch (error) {
+    const name = library.errorName(error);
+    file.release();
+    const reason = unopenedReason(name, file, readOnly);
+    if (reason === null) throw toSqliteError(error, name);
+    throw new Error(`Cannot open ${path}: ${reason}`, { cause: error });
+  }
+}
+
+async function openClaimed(
+  library: SqliteLibrary,
+  file: SqliteFile,
+  { path, maxThreads, functions, options }: {
+    readonly path: string;
+    readonly maxThreads: number;
+    readonly functions: ApplicationFunctions;
+    readonly options: ReturnType<typeof sqliteOptionRules.read>;
+  },
+): Promise<Driver> {
+  const { clock = systemClock, waitLimitMs, raisedMessages } = options;
   const busyRetry: BusyRetry = {
     clock,
     waitLimitMs,
     isBusy: (e) => isBusyError(library.errorName(e)),
   };
-  requireSqliteFile(path, options.readOnly === true);
   const additions = additionsOf(options);
-  const added = { clock, ...additions, functions: await importFunctions(additions.functions) };
-  const file = claimSqliteFile(path, library.name);
+  const added = { clock, ...additions, functions };
   let writer: SqliteConnection | null = null;
   let reader: SqliteConnection | null = null;
   try {
@@ -79,49 +128,17 @@ export async function sqliteDriver(
       maxThreads,
       clock,
     });
-    const { raisedMessages } = options;
     const parts = { library, file, reader, writer, threads, busyRetry, label, dialect };
     return new SqliteDriver({ ...parts, raisedMessages });
   } catch (error) {
     reader?.close();
     writer?.close();
-    file.release();
-    const name = library.errorName(error);
-    if (name !== "SQLITE_NOTADB") throw toSqliteError(error, name);
-    const message = `Cannot open ${path}: it is not a SQLite database, or it is encrypted`;
-    throw new Error(message, { cause: error });
+    throw error;
   }
-}
-
-/**
- * Returns the dialect for a file. SQLite prepares a statement again for every value that its
- * planner considers, which takes longer than reading a short page. A unary plus hides a value from
- * the planner. If values could improve a plan (because of a partial index or the results of
- * ANALYZE), the plus is omitted, except in reads by key.
- */
-function dialectFor(connection: SqliteConnection): Dialect {
-  const dialect = sqliteDialect({ text: sqliteText });
-  const { rows } = query(
-    connection,
-    `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
-     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`,
-  );
-  const withoutEstimates: Dialect = {
-    ...dialect,
-    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
-    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
-  };
-  return rows.length > 0 ? { ...dialect, withoutEstimates } : withoutEstimates;
 }
 
 function query(connection: SqliteConnection, text: string): QueryResult {
   return connection.run({ text, values: [] });
-}
-
-function takeMaxLength(writer: SqliteConnection): number {
-  const { maxBoundLength } = writer;
-  writer.maxBoundLength = 0;
-  return maxBoundLength;
 }
 
 interface SqliteDriverOptions {
@@ -173,17 +190,21 @@ class SqliteDriver implements Driver {
       },
     });
     const committed = () => {
-      if (writer !== null) longest = Math.max(longest, takeMaxLength(writer));
+      if (writer !== null) longest = Math.max(longest, writer.takeMaxBoundLength());
       this.#commits.notify();
     };
-    const turn = this.#turn = turnOf(options);
-    const presence = this.#presence = presenceOf(options);
+    const { file, label } = options;
+    const named = { label, clock: busyRetry.clock };
+    const turn = this.#turn = writer === null || file.temporary
+      ? null
+      : new CrossProcessWriteLock({ path: file.path, ...named });
+    const presence = this.#presence = file.temporary ? null : new FilePresence(file, named);
     const requireFile = () => presence?.require();
     this.#writes = writer === null ? null : new GroupCommit({
       ...{ writer, busyRetry, guard: this.#guard, translated, requireFile, committed, turn },
     });
-    this.isShared = !options.file.temporary;
-    this.label = options.label;
+    this.isShared = !file.temporary;
+    this.label = label;
     this.threads = threadsOf(options);
     this.dialect = options.dialect;
   }
@@ -305,16 +326,4 @@ class SqliteDriver implements Driver {
 /** Creates the threads. For a small or temporary file, they start when a read needs them. */
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   return { start: async () => file.temporary ? undefined : await threads.start() };
-}
-
-function turnOf(
-  { writer, file, label, busyRetry }: SqliteDriverOptions,
-): CrossProcessWriteLock | null {
-  if (writer === null || file.temporary) return null;
-  return new CrossProcessWriteLock({ path: file.path, label, clock: busyRetry.clock });
-}
-
-function presenceOf({ file, label, busyRetry }: SqliteDriverOptions): FilePresence | null {
-  if (file.temporary) return null;
-  return new FilePresence({ path: file.givenPath, label, clock: busyRetry.clock });
 }

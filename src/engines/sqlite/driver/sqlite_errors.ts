@@ -88,6 +88,11 @@ export function isBusyError(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
+/** Returns true if a file or its folder cannot be written, or the file cannot be opened at all. */
+export function isUnwritable(name: string | null): boolean {
+  return name !== null && ["SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(primaryName(name));
+}
+
 /** Returns the name of an extended result code, if the service distinguishes this code. */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";

@@ -3,13 +3,19 @@ import { claimFile } from "../../../runtime/files/claimed_files.ts";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isUnwritable } from "./sqlite_errors.ts";
 
 /** A SQLite file that a driver has claimed and opened. */
 export interface SqliteFile {
   readonly path: string;
-  /** The absolute path as the program specified it, in which symbolic links are not resolved. */
+  /** The absolute path as the program specified it. A symbolic link in it can change later. */
   readonly givenPath: string;
   readonly temporary: boolean;
+  /** True if the file is opened as one that no program changes, without locks and journal. */
+  readonly isUnchanging: boolean;
+  /** Returns true if a journal has changes that the file itself lacks. */
+  hasChanges(): boolean;
   /** Returns true if there is an empty journal that was not there when the file was claimed. */
   hasIdleJournal(): boolean;
   /** Allows other libraries to open the file. Deletes a temporary file. */
@@ -28,10 +34,38 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   return {
     path: claimed.path,
     givenPath: resolve(path),
-    temporary: false,
+    ...{ temporary: false, isUnchanging: false },
+    hasChanges: () => changedJournal(claimed.path) !== null,
     hasIdleJournal: () => !hadJournal && existsSync(journal) && statSync(journal).size === 0,
     release: claimed.release,
   };
+}
+
+/** Returns the file as one that no program changes, by the URI that SQLite has for this. */
+export function unchangingFile(file: SqliteFile): SqliteFile {
+  const path = `${pathToFileURL(file.path)}?immutable=1`;
+  return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };
+}
+
+/** Returns why SQLite could not open an existing file, or null if its own message says more. */
+export function unopenedReason(
+  name: string | null,
+  { path }: SqliteFile,
+  readOnly: boolean,
+): string | null {
+  if (name === "SQLITE_NOTADB") return "it is not a SQLite database, or it is encrypted";
+  if (!isUnwritable(name)) return null;
+  if (!readOnly) return "it, its folder or its file system cannot be written; open it read-only";
+  const journal = changedJournal(path);
+  if (journal === null) return "this user may not read it";
+  return `it needs the changes in ${journal}, and SQLite can only apply them in a folder that can ` +
+    "be written: copy both files into such a folder, and open the copy";
+}
+
+/** Returns the path of a journal with changes, or null. */
+function changedJournal(path: string): string | null {
+  const journals = [`${path}-wal`, `${path}-journal`];
+  return journals.find((one) => (statSync(one, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;
 }
 
 /**
@@ -65,7 +99,11 @@ function temporaryFile(): SqliteFile {
   // Deletes the temporary file even if the process exits without closing the database.
   const cancel = beforeExit(release);
   const file = join(folder, "memory.db");
-  return { path: file, givenPath: file, temporary: true, hasIdleJournal: () => false, release };
+  const none = () => false;
+  return {
+    ...{ path: file, givenPath: file, temporary: true, isUnchanging: false },
+    ...{ hasChanges: none, hasIdleJournal: none, release },
+  };
 
   function release(): void {
     cancel();

@@ -1,0 +1,97 @@
+import { DatabaseSync } from "node:sqlite";
+import { assertEquals, assertMatch } from "@std/assert";
+import { type Child, startChild } from "../serve/child_process.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { testUnless } from "../support/skip.ts";
+import { withoutPrivilege } from "../support/without_privilege.ts";
+
+const cli = new URL("../../cli.ts", import.meta.url).pathname;
+const missing = withoutPrivilege === null
+  ? "there is no setpriv for a process without privileges"
+  : null;
+
+/** A file in a folder that the service may not write, in each state that a program can leave. */
+interface Place {
+  readonly path: string;
+  /** Runs a statement as another program that may write. */
+  run(text: string): void;
+  /** Copies the file and the journal of a transaction that has not reached the file. */
+  leaveJournal(mode: string): void;
+  serve(...options: readonly string[]): Child;
+}
+
+function test(name: string, work: (place: Place) => Promise<void>): void {
+  testUnless(missing, name, async () => {
+    await using folder = await scratchFolder();
+    const path = `${folder.path}/a.db`;
+    const run = (text: string) => {
+      Deno.chmodSync(folder.path, 0o755);
+      using db = new DatabaseSync(path);
+      db.exec(text);
+      Deno.chmodSync(folder.path, 0o555);
+    };
+    run("CREATE TABLE t (id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 'first')");
+    try {
+      await work({
+        ...{ path, run },
+        leaveJournal(mode) {
+          Deno.chmodSync(folder.path, 0o755);
+          const [other, journal] = [`${folder.path}/b.db`, mode === "WAL" ? "-wal" : "-journal"];
+          using db = new DatabaseSync(other);
+          db.exec(`PRAGMA journal_mode = ${mode}; PRAGMA cache_size = 1; CREATE TABLE t (v);
+            BEGIN; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+            INSERT INTO t SELECT printf('%99d', i) FROM n`);
+          if (mode === "WAL") db.exec("COMMIT");
+          for (const end of ["", journal]) Deno.copyFileSync(other + end, path + end);
+          Deno.chmodSync(folder.path, 0o555);
+        },
+        serve: (...options) =>
+          startChild([cli, path, "--port", "0", ...options], { startedBy: withoutPrivilege ?? [] }),
+      });
+    } finally {
+      await Deno.chmod(folder.path, 0o755);
+    }
+  });
+}
+
+test("a file in WAL mode is read without a journal, until another program changes it", async (place) => {
+  place.run("PRAGMA journal_mode = WAL");
+  await using child = place.serve();
+  const [, url = ""] = await child.printed(/(http:\S+\/api\/t)\n/);
+  await child.logged(/cannot be written, so the service reads the file without its journal/);
+  assertEquals(await ask(url), [200, '{"items":[{"id":1,"v":"first"}],"nextCursor":null']);
+  place.run("UPDATE t SET v = 'second'");
+  let [status] = await ask(url);
+  // The service looks at the file ten times a second.
+  while (status === 200) [status] = await ask(url);
+  assertEquals(status, 503);
+  await child.logged(/was changed or replaced while it was open/);
+});
+
+test("a file without a journal is read as usual", async (place) => {
+  await using child = place.serve();
+  const [, url = ""] = await child.printed(/(http:\S+\/api\/t)\n/);
+  assertEquals((await ask(url))[0], 200);
+  assertEquals(child.stderr().includes("without its journal"), false);
+});
+
+for (const mode of ["WAL", "DELETE"]) {
+  test(`changes that are only in a journal are never left out (${mode})`, async (place) => {
+    place.leaveJournal(mode);
+    await using child = place.serve();
+    assertEquals(await child.ended(), 2);
+    assertMatch(child.stderr(), /Cannot open .*a.db: it needs the changes in .*a.db-(wal|journal)/);
+  });
+
+  test(`a file that cannot be written is not opened with --write (${mode})`, async (place) => {
+    place.run(`PRAGMA journal_mode = ${mode}`);
+    await using child = place.serve("--write");
+    assertEquals(await child.ended(), 2);
+    assertMatch(child.stderr(), /Cannot open .*a.db: .* cannot be written; open it read-only\n$/);
+  });
+}
+
+async function ask(url: string): Promise<readonly [number, string]> {
+  const answer = await fetch(url);
+  return [answer.status, (await answer.text()).replace(/,"hasMore".*/, "")];
+}
