@@ -61,10 +61,12 @@ export function keyOfRow({ key }: Pick<ResourceDescription, "key">, row: Row): r
 
 /** As {@link keyOfRow}, as one part of a path. */
 export function keyText(key: readonly string[]): string {
-  return key.map(encodeURIComponent).join(",");
+  const text = key.map(encodeURIComponent).join(",");
+  // Browsers resolve these, and the service omits a comma before a key of one column.
+  return /^\.{0,2}$/.test(text) ? `,${text}` : text;
 }
 
 /** The key that {@link keyText} has written. */
 export function keyOfText(text: string): readonly string[] {
-  return text.split(",").map(decodeURIComponent);
+  return text.replace(/^,(?=\.{0,2}$)/, "").split(",").map(decodeURIComponent);
 }

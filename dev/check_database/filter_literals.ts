@@ -21,8 +21,9 @@ export function pathOfKey(
 ): string {
   const parts = primaryKey.map((name) => {
     const isAny = fields.find((field) => field.name === name)?.type === "any";
-    const text = isAny && typeof row[name] === "string" ? `"${row[name]}"` : String(row[name]);
-    return encodeURIComponent(text).replaceAll(",", "%2C");
+    const isString = isAny && typeof row[name] === "string" && !/^x'[0-9a-f]*'$/.test(row[name]);
+    return encodeURIComponent(isString ? `"${row[name]}"` : String(row[name]));
   });
-  return `${path}/${parts.join(",")}`;
+  // Before a key of one column, a comma lets it be empty or consist of dots.
+  return `${path}/${parts.length === 1 ? "," : ""}${parts.join(",")}`;
 }

@@ -19,6 +19,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
       return [stored, stored.replace(/\/(?:32|128)$/, "")].includes(sent) ||
         sent.toLowerCase() === stored.toLowerCase() && type === "uuid";
     case "any":
+      if (cell instanceof Uint8Array) return sent === `x'${Buffer.from(cell).toString("hex")}'`;
       // SQLite prints whole doubles as 1.0, and strings of SQLite are not numbers.
       return typeof value === "string" ? sent === stored : Number(sent) === Number(stored);
     case "integer":

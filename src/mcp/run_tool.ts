@@ -250,10 +250,12 @@ function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record
 }
 
 /** Returns the path segment that addresses a row. Commas separate the values of a composite key. */
-function rowSegment({ id }: ToolArguments, { isKeyless }: ToolResource): string {
+function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): string {
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
+  // A comma before the value of a key of one column is omitted.
+  if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }
 

@@ -17,12 +17,12 @@ export type KeyColumns = Pick<TableInfo, "primaryKey">;
 
 /**
  * Parses an id in an undecoded path segment. Returns null if no row can have that key. The values
- * of a composite key are percent-encoded separately and joined by `,`. Throws a 400 for a malformed
- * percent sequence.
+ * of a composite key are percent-encoded separately and joined by `,`. For a key of one column, a
+ * leading `,` is omitted: see {@link formatKey}. Throws a 400 for a malformed percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;
-  const parts = columns.length === 1 ? [segment] : segment.split(",");
+  const parts = columns.length === 1 ? [segment.replace(/^,/, "")] : segment.split(",");
   if (parts.length !== columns.length) return null;
   const key: unknown[] = [];
   for (let i = 0; i < columns.length; i++) {
@@ -42,7 +42,8 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 
 /**
  * Returns a key as a path segment that {@link parseKey} can parse, and that differs from all routes
- * of the resource. With `columns`, a string key that looks like a number is quoted.
+ * of the resource. With `columns`, a string key that looks like a number is quoted. A `,` precedes
+ * the keys that no path can contain: the empty string, `.` and `..`, which clients resolve.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
@@ -50,6 +51,7 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
     const isMixed = column !== undefined && isAny(column);
     return encodeURIComponent(isMixed ? anyKeyText(value) : keyText(value));
   }).join(",");
+  if (/^\.{0,2}$/.test(segment)) return `,${segment}`;
   if (!reservedPathSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
+import { openDatabase } from "../../mod.ts";
 import { checkDatabase } from "../../dev/check_database/check_database.ts";
 import { isSameValue } from "../../dev/check_database/same_value.ts";
 import { createScratchDatabase } from "../support/engines.ts";
@@ -23,6 +24,34 @@ Deno.test("a SQLite file of odd tables answers as plain SQL does", async () => {
   db.exec(oddSqlite);
   db.close();
   await check(path);
+});
+
+Deno.test("virtual tables are served read-only, with the key that their module has", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/virtual.db`;
+  const db = new DatabaseSync(path);
+  db.exec(virtualTables);
+  db.close();
+  await check(path);
+  const served = await openDatabase(`sqlite:${path}`, { readOnly: true });
+  const { tables, leftOut } = await served.introspect();
+  await served.close();
+  assertEquals(leftOut, []);
+  const described = tables.map(({ name, columns, primaryKey, readOnly }) =>
+    `${name} ${columns.map(({ name }) => name)} by ${
+      primaryKey.map(({ name }) => name)
+    } ${readOnly}`
+  );
+  assertEquals(described.sort(), [
+    "box id,x0,x1,note by id true",
+    "docs rowid,title,body by rowid true",
+    "mail rowid,rowid_,subject by rowid true",
+    "notes id,title by id false",
+    "of_notes rowid,title by rowid true",
+    "old _rowid_,rowid by _rowid_ true",
+    "terms term,doc,cnt by  true",
+    "titles title by  true",
+  ]);
 });
 
 Deno.test("what cannot be compared is listed, and the rest of it compared", async () => {
@@ -138,6 +167,22 @@ const rows = `
   INSERT INTO "order line" VALUES (1, 1, 'a "b", c; d', 1), (1, 2, NULL, 2), (2, 1, 'x', 1);
   INSERT INTO parts VALUES ('p', 1, 1, 1), ('p', 2, 1, 2), ('q', 1, NULL, 2), ('r', 9, 2, NULL);
   INSERT INTO log VALUES (1, 'twice'), (1, 'twice'), (NULL, NULL), (2, 'once');
+`;
+
+const virtualTables = `
+  CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
+  INSERT INTO notes VALUES (1, 'one'), (5, 'five');
+  CREATE VIRTUAL TABLE docs USING fts5(title, body UNINDEXED);
+  INSERT INTO docs (rowid, title, body) VALUES (9, 'a b', 1), (3, 'b', NULL), (4, 'B', x'00ff');
+  CREATE VIRTUAL TABLE mail USING fts4(rowid_, subject);
+  INSERT INTO mail (rowid_, subject) VALUES ('x', 'hello'), (2, 'world');
+  CREATE VIRTUAL TABLE old USING fts3(rowid);
+  CREATE VIRTUAL TABLE of_notes USING fts5(title, content=notes, content_rowid=id);
+  INSERT INTO of_notes (of_notes) VALUES ('rebuild');
+  CREATE VIRTUAL TABLE box USING rtree(id, x0, x1, +note);
+  INSERT INTO box VALUES (7, 0.1, 0.2, 'n'), (-1, 5, 6, NULL);
+  CREATE VIRTUAL TABLE terms USING fts5vocab(docs, row);
+  CREATE VIEW titles AS SELECT title FROM docs;
 `;
 
 const oddSqlite = `

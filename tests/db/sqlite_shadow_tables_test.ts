@@ -21,13 +21,22 @@ Deno.test("a table whose name begins like that of a virtual table is served", as
   for (const scheme of ["sqlite", "node-sqlite"]) {
     const db = await openDatabase(`${scheme}:${path}`, { readOnly: true });
     const { tables, leftOut } = await db.introspect();
-    assertEquals(tables.map(({ name }) => name), [
+    const known = scheme === "sqlite" ? ["g (USING fts5)"] : [];
+    assertEquals(tables.map(({ name }) => name).sort(), [
+      "fts",
       "fts_content2",
       "fts_notes",
+      ...known,
       "g (USING fts5)_content",
       "g (USING fts5)_notes",
     ], scheme);
-    assertEquals(leftOut.map(({ table }) => table), ["fts", "g (USING fts5)"], scheme);
+    assertEquals(
+      leftOut,
+      known.length > 0
+        ? []
+        : [{ table: "g (USING fts5)", reason: "it cannot be read: no such module: geopoly" }],
+      scheme,
+    );
     await db.close();
   }
 });

@@ -6,14 +6,13 @@ export type KeyPart = string | number | boolean;
 /**
  * Returns the path segment of a row. The segment contains the encoded values of the row's key,
  * joined by commas. A key that equals a route name, such as `count`, is encoded so that the service
- * reads it as a key. Throws a RangeError for a key that no URL can contain: the empty string, `.`
- * and `..`. Throws a TypeError for undefined, for objects, and for a number beyond 2^53, which
- * JavaScript may have rounded.
+ * reads it as a key. A comma precedes the empty string, `.` and `..`, because clients normalize
+ * `/posts/..` to `/`, even if the dots are percent-encoded. Throws a TypeError for undefined, for
+ * objects, and for a number beyond 2^53, which JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(requireExactValue(part)))}`;
-  // Clients normalize `/posts/..` to `/`, even if the dots are percent-encoded.
-  if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
+  if (/^\.{0,2}$/.test(segment)) return `,${segment}`;
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 

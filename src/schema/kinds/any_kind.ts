@@ -4,8 +4,8 @@ import { compareText, requireStorableText } from "./text_kind.ts";
 
 /**
  * Values of a SQLite column whose declared type is ambiguous: numbers, which come first in the
- * order, and strings. Bodies can contain both. In a path or filter, a string that looks like a
- * number is a number.
+ * order, strings, and bytes in SQL's notation `x'00ff'`, which come last. Bodies can contain all of
+ * them. In a path or filter, a string that looks like a number is a number.
  */
 export const anyKind: Kind = {
   fromJson(value) {
@@ -23,13 +23,24 @@ export const anyKind: Kind = {
     return looksLikeNumber(text) ? numberOf(text) : text;
   },
   compare(left, right) {
-    if (typeof left === "string" && typeof right === "string") return compareText(left, right);
-    if (typeof left === "string") return 1;
-    if (typeof right === "string") return -1;
-    return Number(left) - Number(right);
+    const order = rank(left) - rank(right);
+    if (order !== 0) return order;
+    return typeof left === "string"
+      ? compareText(left, String(right))
+      : Number(left) - Number(right);
   },
   ordered: true,
 };
+
+/** Returns the position of a value's storage class in SQLite's order. */
+function rank(value: unknown): number {
+  return typeof value !== "string" ? 0 : isBlobLiteral(value) ? 2 : 1;
+}
+
+/** Returns true for bytes in SQL's notation: `x'00ff'`. */
+export function isBlobLiteral(value: unknown): value is string {
+  return typeof value === "string" && /^x'(?:[0-9a-f]{2})*'$/.test(value);
+}
 
 /** Returns true if SQL would read the string as a number. With spaces it is none. */
 export function looksLikeNumber(text: string): boolean {

@@ -1,4 +1,12 @@
-import { identifier, isSameName, join, rawSql, sql, toStatement } from "../../../sql/fragment.ts";
+import {
+  identifier,
+  isSameName,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+  toStatement,
+} from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { sqliteEnumChecks } from "../../../db/tables/enum_checks.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
@@ -12,7 +20,7 @@ import {
 } from "../../../db/introspection.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
-import { inferSampledColumn, readColumnSamples } from "./tables/sample_columns.ts";
+import { firstPart, inferSampledColumn, readColumnSamples } from "./tables/sample_columns.ts";
 import { refusedWrites } from "./tables/refused_writes.ts";
 import {
   reasonWithCollations,
@@ -22,6 +30,7 @@ import {
 import { parseSimpleView } from "../../../db/views/simple_view.ts";
 import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
+import { moduleOf } from "./tables/shadow_tables.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 
 /** Describes the tables and views of a SQLite file, by its PRAGMAs and a sample of its rows. */
@@ -64,10 +73,14 @@ export async function introspectSqlite(
     drafts.push(read.value);
     described.push(facts);
   }
-  for (const view of listed.views) {
-    const read = await readOrReason(() => draftView(driver, view));
-    if ("value" in read) drafts.push(read.value);
-    else leftOut.push({ table: view.name, reason: read.reason });
+  for (
+    const [draft, shown] of [[draftVirtual, listed.virtual], [draftView, listed.views]] as const
+  ) {
+    for (const view of shown) {
+      const read = await readOrReason(() => draft(driver, view));
+      if ("value" in read) drafts.push(read.value);
+      else leftOut.push({ table: view.name, reason: read.reason });
+    }
   }
   const keyed = declareKeys(
     inferViewKeys(drafts, isSameName),
@@ -104,7 +117,8 @@ async function readColumns(connection: Connection, view: string | null = null) {
       generated: cell.flag("c.hidden IN (2, 3)"),
     },
     `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
-     WHERE t.schema = 'main' AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
+     WHERE t.schema = 'main' AND c.hidden <> 1
+     AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
      ORDER BY t.name, c.cid`,
     ...(view === null ? [] : [view]),
   );
@@ -164,10 +178,10 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
-  const [sample, unknown, hasWideKey, hasNullKey] = await Promise.all([
+  const [sample, unknown, keyEnds, hasNullKey] = await Promise.all([
     readColumnSamples(driver, table.name, columns),
     unknownCollations(driver, table.name, columns),
-    readHasWideKey(driver, table, key),
+    readKeyEnds(driver, table, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
@@ -184,11 +198,12 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     columns: [...(rowId === null ? [] : [rowId])].concat(
       columns.map((column, index): ColumnDraft => {
         const values = sample.flatMap((row) => row[index] ?? []);
-        const sampled = inferSampledColumn(column, values, driver.dialect);
         const isKey = column.keyPosition > 0;
+        const ends = column.name === key[0]?.name ? keyEnds : [];
+        const known = [...values, ...ends];
+        const sampled = inferSampledColumn(column, known, { dialect: driver.dialect, isKey });
         return {
           ...sampled,
-          isWide: sampled.isWide || isKey && sampled.kind === "integer" && hasWideKey,
           // SQLite allows NULL in a key that is not declared NOT NULL, but rows rarely have it.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
@@ -220,29 +235,52 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
     ...{ key: [], isDistinct: false, foreignKeys: [] },
     columns: columns.map((column, index) => ({
-      ...inferSampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
+      ...inferSampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver),
       ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
       ...{ varies: true, looseCollation: unknown.has(column.name) },
     })),
   };
 }
 
-/** Returns true if the smallest or largest key is beyond 2^53. An index finds both fast. */
-async function readHasWideKey(
+/**
+ * Describes a virtual table like a view, because its module decides which writes it accepts. A full
+ * text index has row ids, and the first column of an R*Tree is its key.
+ */
+async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
+  const draft = await draftView(driver, table);
+  const module = moduleOf(table.sql) ?? "";
+  const isFullText = /^fts[345]$/.test(module);
+  if (!isFullText && !/^rtree/.test(module)) return draft;
+  const columns = draft.columns.map((column) => ({ ...column, varies: false }));
+  const rowId = isFullText ? rowIdColumn(columns.map(({ name }) => name)) : null;
+  const shown = rowId === null ? columns : [rowId, ...columns];
+  const key = isFullText ? rowId : columns[0];
+  const isKey = (name: string) => name === key?.name;
+  return {
+    ...{ ...draft, hasRowId: rowId !== null, isDistinct: true },
+    columns: shown.map((column) => ({ ...column, notNull: isKey(column.name) })),
+    key: key === null || key === undefined ? [] : [key.name],
+  };
+}
+
+/**
+ * Returns the least and the greatest value of the first key column. If they have different storage
+ * classes, so have the keys. An index finds both fast. Of long values, it reads the beginning.
+ */
+async function readKeyEnds(
   connection: Connection,
   table: ListedTable,
   key: readonly ColumnRow[],
-): Promise<boolean> {
+): Promise<readonly SqlValue[]> {
   const [column] = key;
-  if (column === undefined || key.length > 1) return false;
+  if (column === undefined) return [];
   const name = identifier(column.name);
   const query = (order: string) =>
-    sql`SELECT * FROM (SELECT ${name} FROM ${identifier(table.name)} ORDER BY ${name} ${
-      rawSql(order)
-    } LIMIT 1)`;
+    sql`SELECT ${firstPart(name)} FROM (SELECT ${name} FROM ${identifier(table.name)}
+      WHERE ${name} IS NOT NULL ORDER BY ${name} ${rawSql(order)} LIMIT 1)`;
   const both = sql`${query("ASC")} UNION ALL ${query("DESC")}`;
   const { rows } = await connection.query(toStatement(both, () => "?"));
-  return rows.some(([cell]) => typeof cell === "bigint");
+  return rows.flat();
 }
 
 async function readHasNull(

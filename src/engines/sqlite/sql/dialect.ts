@@ -1,7 +1,7 @@
 import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
-import { bytesToBase64 } from "../../../protocol/byte_text.ts";
+import { bytesToBase64, bytesToHex, hexToBytes } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
-import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
+import { isBlobLiteral, looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
 import { significantDigits, withScale } from "../../../schema/kinds/decimal_kind.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isInstant } from "../../../schema/instant.ts";
@@ -196,6 +196,7 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
+  if (isBlobLiteral(value)) return hexToBytes(value.slice(2, -1));
   if (typeof value !== "string" || affinity === "BLOB" || affinity === "TEXT") {
     return requireBindable(value);
   }
@@ -229,6 +230,7 @@ function decode(
 ): unknown {
   if (value === null) return null;
   if (isAny(column)) {
+    if (value instanceof Uint8Array) return `x'${bytesToHex(value)}'`;
     return typeof value === "bigint" ? numberOrBigint(value) : storedValueAsJson(value);
   }
   const decoded = decoders[column.kind](value, column);

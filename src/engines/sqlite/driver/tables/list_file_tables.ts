@@ -11,10 +11,11 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables and views of a SQLite file, and those that cannot be served, with reasons. */
+/** The tables, views and virtual tables of a SQLite file, and those that cannot be served, with reasons. */
 export interface ListedTables {
   readonly tables: readonly ListedTable[];
   readonly views: readonly ListedTable[];
+  readonly virtual: readonly ListedTable[];
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -33,14 +34,14 @@ export async function listFileTables(connection: Connection): Promise<ListedTabl
   const shadows = shadowTables(all, await readModules(connection));
   const ofStore = denoKvObjectNames(all);
   const shown = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
-  const introspected = shown.filter(({ name }) => !ofStore.has(name));
+  const ofType = (wanted: string) =>
+    shown.filter(({ name, type }) => type === wanted && !ofStore.has(name));
   return {
-    tables: introspected.filter(({ type }) => type === "table"),
-    views: introspected.filter(({ type }) => type === "view"),
-    leftOut: shown.flatMap(({ name, type }) => {
-      const reason = ofStore.has(name) ? reasonOfStore : reasons.get(type);
-      return reason === undefined ? [] : [{ table: name, reason }];
-    }),
+    tables: ofType("table"),
+    views: ofType("view"),
+    virtual: ofType("virtual"),
+    leftOut: shown.filter(({ name }) => ofStore.has(name))
+      .map(({ name }) => ({ table: name, reason: reasonOfStore })),
   };
 }
 
@@ -50,7 +51,3 @@ async function readModules(connection: Connection): Promise<ReadonlySet<string>>
 }
 
 const reasonOfStore = "it is of a key-value store, which may hold password hashes";
-
-const reasons: ReadonlyMap<string, string> = new Map([
-  ["virtual", "it is a virtual table"],
-]);

@@ -1,6 +1,13 @@
 import { type ColumnInfo, plainColumn } from "../../../../schema/table_info.ts";
 import type { Dialect } from "../../../../sql/dialect.ts";
-import { identifier, join, sql, type SqlValue, toStatement } from "../../../../sql/fragment.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  sql,
+  type SqlValue,
+  toStatement,
+} from "../../../../sql/fragment.ts";
 import { affinityOfType } from "../../sql/column_type.ts";
 import { defaultTimestampFormat } from "../../sql/timestamps.ts";
 import type { Connection } from "../../../../db/driver.ts";
@@ -22,9 +29,10 @@ type SampledColumn =
 export function inferSampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
-  dialect: Dialect,
+  { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
 ): SampledColumn {
-  const typical = typicalValues(type, values);
+  // A request can only name a key that is a value of the column's kind.
+  const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {
     ...plainColumn,
@@ -64,13 +72,15 @@ export async function readColumnSamples(
   table: string,
   columns: readonly DeclaredColumn[],
 ): Promise<readonly (readonly SqlValue[])[]> {
-  const values = columns.map(({ name }) => {
-    const column = identifier(name);
-    return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
-      WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
-  });
+  const values = columns.map(({ name }) => firstPart(identifier(name)));
   const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table)} LIMIT 200`;
   return (await connection.query(toStatement(query, () => "?"))).rows;
+}
+
+/** Returns SQL for a value. Of a long value, it is only the beginning. */
+export function firstPart(column: Fragment): Fragment {
+  return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
+    WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
 }
 
 /** Returns the first type that all values fit. Every value fits the last type. */

@@ -25,8 +25,8 @@ export function shadowTables(
   return new Set(listed.filter(isShadow).map(({ name }) => name));
 }
 
-/** Returns the module's name in lower case, because SQLite ignores its case. */
-function moduleOf(sql: string): string | null {
+/** Returns the lower-case name of a virtual table's module, because SQLite ignores its case. */
+export function moduleOf(sql: string): string | null {
   return usingClause.exec(sql)?.[1]?.toLowerCase() ?? null;
 }
 
