@@ -1,10 +1,9 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
-import { sql } from "../../../sql/fragment.ts";
 import { fold } from "../../../sql/fold.ts";
 import { exactSumAggregate, metricFunctions } from "../sql/metrics.ts";
 import { jsonNumberFunction } from "../sql/json_path.ts";
-import { sqliteDialect } from "../sql/dialect.ts";
+import { hidingValues, sqliteDialect } from "../sql/dialect.ts";
 import { foldFunctionName, likeFunctionName, sqliteText } from "../sql/text_operators.ts";
 import { rowBytesFunctionName, timeCheckFunctionName } from "../sql/time_check.ts";
 import { RowBytes, StatementDeadline } from "./read_limits.ts";
@@ -97,21 +96,12 @@ export async function openWriter(
   }
 }
 
-/**
- * Returns the dialect for a file. SQLite prepares a statement again for every value that its
- * planner considers, which takes longer than reading a short page. A unary plus hides a value from
- * the planner. If values could improve a plan (because of a partial index or the results of
- * ANALYZE), the plus is omitted, except in reads by key.
- */
+/** Returns the dialect for a file. It hides values from a planner that could make no use of them. */
 export function dialectFor(connection: SqliteConnection): Dialect {
-  const dialect = sqliteDialect({ text: sqliteText });
   const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;
-  const { rows } = connection.run({ text, values: [] });
-  const withoutEstimates: Dialect = {
-    ...dialect,
-    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
-    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
-  };
-  return rows.length > 0 ? { ...dialect, withoutEstimates } : withoutEstimates;
+  const usesValues = connection.run({ text, values: [] }).rows.length > 0;
+  const dialect = sqliteDialect({ text: sqliteText });
+  const withoutEstimates = hidingValues(dialect);
+  return usesValues ? { ...dialect, withoutEstimates } : withoutEstimates;
 }

@@ -103,6 +103,20 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
   };
 }
 
+/**
+ * Returns a dialect that hides values from SQLite's planner by a unary plus. SQLite prepares a
+ * statement again for every value that its planner considers, which takes longer than reading a
+ * short page. If values could improve a plan (because of a partial index or the results of ANALYZE),
+ * only reads by key hide them.
+ */
+export function hidingValues(dialect: Dialect): Dialect {
+  return {
+    ...dialect,
+    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
+    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
+  };
+}
+
 const binaryCollation = rawSql(" COLLATE BINARY");
 
 /** The digits that every double preserves. The numbers of NUMERIC columns are doubles. */
