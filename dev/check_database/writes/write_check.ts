@@ -6,6 +6,7 @@ import { type Item, type RawRows, type RowKey, StoredRows } from "./stored_rows.
 export interface Reply {
   readonly status: number;
   readonly body: Item;
+  readonly etag?: string | null;
 }
 
 /** The service whose writes are compared with plain SQL. */
