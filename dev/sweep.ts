@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { startPostgresCluster } from "../tests/support/postgres_cluster.ts";
 import { resultRow, resultTable } from "./sweep/result_table.ts";
 import { sourcesIn } from "./sweep/sources.ts";
-import { type Swept, sweepDatabase } from "./sweep/sweep_database.ts";
+import { sweepDatabase, type Swept } from "./sweep/sweep_database.ts";
 
 if (import.meta.main) {
   const { positionals: [folder], values } = parseArgs({

@@ -34,7 +34,10 @@ export async function sourcesIn(folder: string): Promise<readonly Source[]> {
     if (file !== undefined) {
       sources.push({ name: file, load: () => loadFile(file, (copy) => Deno.copyFile(path, copy)) });
     } else if (script !== undefined) {
-      sources.push({ name: script, load: () => loadFile(script, (copy) => loadScript(path, copy)) });
+      sources.push({
+        name: script,
+        load: () => loadFile(script, (copy) => loadScript(path, copy)),
+      });
     } else if (dump !== undefined) {
       sources.push({ name: dump, load: async (url) => await loadDump(dump, path, await url()) });
     }

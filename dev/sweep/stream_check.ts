@@ -48,13 +48,19 @@ export async function checkStream(
 
   async function compare(name: string): Promise<void> {
     const event = await within(10_000, stream.next());
-    const reply = await service.send("GET", `${path}/${pathKey(item ?? {}, table.primaryKey)}`, null);
+    const reply = await service.send(
+      "GET",
+      `${path}/${pathKey(item ?? {}, table.primaryKey)}`,
+      null,
+    );
     const { _etag: etag, ...shown }: Item = Object(event?.data?.item);
     const isSame = event?.type === "changed" && etag === reply.etag &&
       JSON.stringify(shown) === JSON.stringify(reply.body);
     if (isSame) return;
     const [seen, read] = [event, reply].map((one) => JSON.stringify(one)?.slice(0, 400));
-    differences.push(`${path}: ${name} of ${change?.column} is ${seen} in a stream, GET is ${read}`);
+    differences.push(
+      `${path}: ${name} of ${change?.column} is ${seen} in a stream, GET is ${read}`,
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { WriteCheck, type WriteContext } from "../check_database/writes/write_ch
 import { openRaw } from "./raw_database.ts";
 import { type Loaded, run } from "./sources.ts";
 import { checkStream } from "./stream_check.ts";
-import { startService, type StartedService } from "./started_service.ts";
+import { type StartedService, startService } from "./started_service.ts";
 
 /** The limits of a sweep. */
 export interface SweepLimits {

@@ -217,4 +217,3 @@ function takenColumns(problem: Item): readonly string[] {
   );
   return (details.errors ?? []).map(({ path }) => path);
 }
-
