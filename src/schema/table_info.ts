@@ -103,6 +103,11 @@ export interface ColumnInfo extends ValueRules {
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the value for updates that do not set the column, from Drizzle's `$onUpdate`. */
   readonly onUpdate?: () => unknown;
+  /**
+   * True if only Drizzle can convert the stored values to those of the program. By default, clients
+   * can neither read nor write the column.
+   */
+  readonly converted?: true;
   /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
   /** The column that a foreign key of only this column references; null for none. */

@@ -53,6 +53,7 @@ for (const { name, open, ignore } of everyEngine) {
     async () => {
       const db = await open();
       await db.createTables([notes]);
+      await db.query({ text: "ALTER TABLE notes ADD COLUMN shelf_mark text", values: [] });
       for (const { sqlite, pg } of drizzleLines) {
         const [make, d] = db.dialect.engine === "sqlite"
           ? [sqlite.sqliteTable, sqlite] as const
@@ -74,6 +75,15 @@ for (const { name, open, ignore } of everyEngine) {
           Error,
           'Cannot serve "notes", "lost": notes.title is missing; notes.is_listed is missing; ' +
             "lost is missing: run the migrations of Drizzle, by drizzle-kit",
+        );
+        const cased = make("notes", { id: d.integer().primaryKey(), shelfMark: d.text() });
+        await assertRejects(
+          () =>
+            checkTables([{ table: tableInfoOf(cased), driver: db.driver }], () => assert(false)),
+          Error,
+          'Cannot serve "notes": notes.shelfMark is missing, but notes.shelf_mark exists: with ' +
+            "drizzle(client, { casing }), pass this Drizzle database as `db`, or call " +
+            "nameColumns(tables, toSnakeCase)",
         );
       }
       await db.close();

@@ -70,6 +70,60 @@ Deno.test("relations() of Drizzle 0.45 are relations of the resource", async () 
   );
 });
 
+Deno.test("a many() without a name leads back by a one() with a name, as in Drizzle", async () => {
+  const { boards, lists, schema } = kanbanSchema();
+  assertEquals(await resolved(boards, drizzleRelations(boards, schema)), {
+    lists: ["hasMany", "lists.id=boardId"],
+  });
+  const names = { createdBy: "creator", board: null } as const;
+  const relations = drizzleRelations(lists, schema, names);
+  // The compiler knows the names, too.
+  assertEquals(relations.creator.type, "belongsTo");
+  assertEquals(await resolved(lists, relations), { creator: ["belongsTo", "users.createdBy=id"] });
+});
+
+Deno.test("a relation of Drizzle with the name of a column needs another name", () => {
+  const { users, lists, schema } = kanbanSchema();
+  assertThrows(
+    () => drizzleRelations(lists, schema),
+    Error,
+    'Cannot relate "lists" by createdBy of Drizzle: a column has this name, and a row has one ' +
+      "value for each name. The third argument of drizzleRelations names it, " +
+      '{ createdBy: "other" }, or leaves it out, { createdBy: null }',
+  );
+  assertThrows(
+    () => drizzleRelations(lists, schema, { createdBy: null, boards: "b" }),
+    Error,
+    'Cannot relate "lists": Drizzle has no relation boards',
+  );
+  assertThrows(() => drizzleRelations(users, schema), Error, "has no one() that leads back");
+  assertEquals(drizzleRelations(users, schema, { boards: null }), {});
+});
+
+/** Tables whose relations Drizzle accepts, as a public project declares them. */
+function kanbanSchema() {
+  const users = older.sqliteTable("users", { id: older.integer().primaryKey() });
+  const boards = older.sqliteTable("boards", { id: older.integer().primaryKey() });
+  const lists = older.sqliteTable("lists", {
+    id: older.integer().primaryKey(),
+    boardId: older.integer("board_id"),
+    createdBy: older.integer("created_by"),
+  });
+  const schema = {
+    usersRelations: olderRelations(users, ({ many }) => ({ boards: many(boards) })),
+    boardsRelations: olderRelations(boards, ({ many }) => ({ lists: many(lists) })),
+    listsRelations: olderRelations(lists, ({ one }) => ({
+      board: one(boards, {
+        fields: [lists.boardId],
+        references: [boards.id],
+        relationName: "listsBoard",
+      }),
+      createdBy: one(users, { fields: [lists.createdBy], references: [users.id] }),
+    })),
+  };
+  return { users, boards, lists, schema };
+}
+
 Deno.test("defineRelations of Drizzle 1.0 are relations of the resource", async () => {
   const users = newer.sqliteTable("users", { id: newer.integer().primaryKey() });
   const notes = newer.sqliteTable("notes", {

@@ -73,6 +73,7 @@ async function missingParts(
   driver: Driver,
 ): Promise<Error> {
   const texts: string[] = [];
+  const cased: string[] = [];
   for (const { table, cause } of incomplete) {
     const { label } = table;
     if (!await tableExists({ table, driver }, [])) {
@@ -81,7 +82,11 @@ async function missingParts(
     }
     const missing: string[] = [];
     for (const column of table.columns) {
-      if (!await tableExists({ table, driver }, [column])) missing.push(column.dbName);
+      if (await tableExists({ table, driver }, [column])) continue;
+      missing.push(column.dbName);
+      const dbName = snakeCase(column.dbName);
+      const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);
+      if (isCased) cased.push(`${label}.${dbName} exists`);
     }
     // Another program can have added the part just now. Then only the first query's error remains.
     if (missing.length === 0) texts.push(reasonOf(cause));
@@ -89,11 +94,20 @@ async function missingParts(
   }
   const named = incomplete.map(({ table }) => JSON.stringify(table.label)).join(", ");
   // A declared table that the service does not create is declared with Drizzle.
-  const remedy = incomplete.some(({ table }) => table.declared && !table.own)
-    ? ": run the migrations of Drizzle, by drizzle-kit"
-    : "";
+  const remedy = !incomplete.some(({ table }) => table.declared && !table.own)
+    ? ""
+    : cased.length > 0
+    ? `, but ${listed(cased)}: with drizzle(client, { casing }), pass this Drizzle database as ` +
+      "`db`, or call nameColumns(tables, toSnakeCase)"
+    : ": run the migrations of Drizzle, by drizzle-kit";
   const message = `Cannot serve ${named}: ${listed(texts)}${remedy}`;
   return new Error(message, { cause: incomplete[0]?.cause });
+}
+
+/** Converts a name as Drizzle does with the option `casing: "snake_case"`. */
+function snakeCase(name: string): string {
+  const words = name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? [];
+  return words.join("_").toLowerCase();
 }
 
 async function checkDeclared(

@@ -49,7 +49,9 @@ export function resolveFieldLists(
     if (list === undefined) return new Set(defaultValue);
     return fixedListOrNull(list, (names) => pick(names, option)) ?? new Set(columns);
   };
-  const readable = widest("readable", columns);
+  // Stored values that only Drizzle can convert are served only if the option names the column.
+  const plain = columns.filter(({ converted }) => converted !== true);
+  const readable = widest("readable", plain);
   const lists = {
     readable,
     // A client that can write the soft-deletion column can delete rows without the right to delete.
@@ -57,7 +59,7 @@ export function resolveFieldLists(
     // timestamps that the service fills in.
     writable: widest(
       "writable",
-      columns.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
+      plain.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
     ),
     immutable: widest("immutable", []),
     filterable: widest("filterable", readable),

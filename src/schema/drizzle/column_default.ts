@@ -64,6 +64,8 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     return JSON.parse(JSON.stringify(value));
   }
   // A point or another structure of Drizzle is a string in the database.
-  const isText = column.databaseType?.shape.kind === "text";
-  return isText && typeof value === "object" ? source.mapToDriverValue(value) : value;
+  const isText = column.databaseType?.shape.kind === "text" || source.config?.customTypeParams;
+  const isStructure = typeof value === "object" && column.kind !== "json";
+  const mapped = column.converted === true || isText && isStructure;
+  return mapped ? source.mapToDriverValue(value) : value;
 }

@@ -51,7 +51,10 @@ export interface DrizzleColumn {
   readonly enum?: { readonly enumName: string; readonly schema?: string | undefined };
   readonly config?: {
     /** The conversion functions of a custom column type. */
-    readonly customTypeParams?: { readonly toDriver?: unknown; readonly fromDriver?: unknown };
+    readonly customTypeParams?: {
+      readonly toDriver?: (value: unknown) => unknown;
+      readonly fromDriver?: (value: unknown) => unknown;
+    };
   };
   getSQLType(): string;
   mapToDriverValue(value: unknown): unknown;

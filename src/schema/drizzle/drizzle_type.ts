@@ -12,6 +12,7 @@ export type DrizzleType = Pick<
   | "existingType"
   | "timestampFormat"
   | "databaseType"
+  | "converted"
 >;
 
 /** The difference between Drizzle's tables for SQLite and for Postgres. */

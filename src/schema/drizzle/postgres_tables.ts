@@ -6,7 +6,8 @@ import {
   serviceTimestampFormat,
 } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
-import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
+import { convertedKind } from "./converted_kind.ts";
+import type { DrizzleColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /**
@@ -43,11 +44,12 @@ function arrayOf(column: DrizzleColumn): {
 }
 
 function scalarType(column: DrizzleColumn): DrizzleType {
-  requirePlain(column);
   const declared = column.getSQLType();
   const { name, numbers } = partsOf(declared);
-  const kind = column.enum === undefined ? kindOf(column, name) : undefined;
-  if (kind === undefined) return databaseTypeOf(column, name);
+  const found = column.enum === undefined ? kindOf(column, name) : undefined;
+  if (found === undefined) return databaseTypeOf(column, name);
+  const isText = found === "decimal" || name.startsWith("big");
+  const { kind, ...converted } = convertedKind(column, found, isText ? "12" : 12);
   const [first = null, second = null] = numbers;
   // Drizzle cannot read fractions as bigints, so such a column has only whole numbers.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
@@ -60,6 +62,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
     maxLength: kind === "text" ? first : null,
     enumValues: kind === "text" ? column.enumValues ?? null : null,
     existingType: storedTypes.get(name) ?? declared,
+    ...converted,
   };
 }
 
@@ -163,7 +166,7 @@ function quoted(name: string): string {
 }
 
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
-  const { databaseType, existingType } = type;
+  const { databaseType, existingType, converted } = type;
   const element = memberOf(type);
   // A cast needs the name of the type without the number, as in `timestamp(3) with time zone`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
@@ -171,6 +174,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
     ...plain,
     kind: "json",
     existingType: `${existingType}${"[]".repeat(dimensions)}`,
+    ...(converted === true ? { converted } : {}),
     databaseType: {
       // Postgres has one array type for any number of dimensions.
       sqlName: `${name}[]`,
@@ -189,13 +193,4 @@ function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
 
 function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
-}
-
-/** Throws for a custom type that converts values, because the service would not convert them. */
-function requirePlain({ config }: DrizzleColumn): void {
-  const { toDriver, fromDriver } = config?.customTypeParams ?? {};
-  if (toDriver === undefined && fromDriver === undefined) return;
-  throw new UnservableColumn(
-    "it is of a custom type, whose conversions (toDriver, fromDriver) only Drizzle runs",
-  );
 }

@@ -1,6 +1,7 @@
 import { kindsByName } from "../kinds/kind_properties.ts";
 import { serviceTimestampFormat, type TimestampFormat } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
+import { convertedKind } from "./converted_kind.ts";
 import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
@@ -14,8 +15,9 @@ export const drizzleSqliteTables: DrizzleDialect = {
 
 function columnType(column: DrizzleColumn): DrizzleType {
   const existingType = column.getSQLType();
-  const kind = kinds.get(column.columnType) ?? customKind(column);
-  if (kind === undefined) throw new UnservableColumn(faultOf(column));
+  const found = kinds.get(column.columnType) ?? customKind(column);
+  if (found === undefined) throw new UnservableColumn(faultOf(column));
+  const { kind, ...converted } = convertedKind(column, found, 12);
   return {
     kind,
     precision: null,
@@ -24,6 +26,7 @@ function columnType(column: DrizzleColumn): DrizzleType {
     enumValues: kind === "text" ? column.enumValues ?? null : null,
     existingType,
     timestampFormat: kind === "timestamp" ? momentFormat(column) : serviceTimestampFormat,
+    ...converted,
   };
 }
 
@@ -41,12 +44,10 @@ const kinds = kindsByName({
   bytes: ["SQLiteBlobBuffer"],
 });
 
-/** Returns the kind for a custom type without conversions, by its SQL type. */
+/** Returns the kind for a custom type, by its SQL type. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {
-  const { toDriver, fromDriver } = column.config?.customTypeParams ?? {};
-  const isPlain = column.columnType === "SQLiteCustomColumn" && toDriver === undefined &&
-    fromDriver === undefined;
-  return isPlain ? kindsOfTypes.get(column.getSQLType().toLowerCase()) : undefined;
+  const type = column.getSQLType().toLowerCase();
+  return column.columnType === "SQLiteCustomColumn" ? kindsOfTypes.get(type) : undefined;
 }
 
 const kindsOfTypes: ReadonlyMap<string, ColumnKind> = new Map([
@@ -67,15 +68,16 @@ function lengthOf(type: string): number | null {
 }
 
 /** Returns why a column cannot be served, e.g. because a blob contains JSON or digits. */
-function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
+function faultOf(column: DrizzleColumn): string {
+  const { columnType } = column;
   switch (columnType) {
     case "SQLiteBlobJson":
       return 'it keeps JSON in a blob: use text({ mode: "json" }), or blob({ mode: "buffer" }) for bytes';
     case "SQLiteBigInt":
       return 'it keeps digits in a blob: use integer(), or numeric({ mode: "bigint" })';
     case "SQLiteCustomColumn":
-      return "it is of a custom type, whose conversions (toDriver, fromDriver) only Drizzle runs";
+      return `its custom type ${column.getSQLType()} is none of text, integer, real, numeric, blob`;
     default:
-      return `no kind stands for its type ${columnType} (${getSQLType()})`;
+      return `no kind stands for its type ${columnType} (${column.getSQLType()})`;
   }
 }

@@ -1,20 +1,37 @@
 import type { AnyTable, IsUnknownName } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
 
+/** The names of relations in the service, by their names in Drizzle. Null leaves one out. */
+export type RelationNaming = Readonly<Record<string, string | null>>;
+
 /**
  * The relations of the table `Name`, inferred from the Drizzle types in `Source`. If these types do
  * not contain the names of relations, any name is allowed.
  */
-export type DrizzleRelations<Name, Source extends object> = true extends
+export type DrizzleRelations<
+  Name,
+  Source extends object,
+  Names extends RelationNaming = Record<never, never>,
+> = true extends
   | IsUnknownName<Name>
   | IsUnknownName<keyof Source & string>
   | ([keyof Source] extends [never] ? true : false) ? Readonly<Record<string, RelationOptions>>
   : {
-    readonly [Relation in RelationNames<DeclaredRelations<Name, EntriesOf<Source>>>]: TypedRelation<
+    readonly [
+      Relation in RelationNames<DeclaredRelations<Name, EntriesOf<Source>>> as NameIn<
+        Names,
+        Relation
+      >
+    ]: TypedRelation<
       RelationNamed<DeclaredRelations<Name, EntriesOf<Source>>, Relation>,
       Source
     >;
   };
+
+/** @internal The name of a relation in the service. No name if it is left out. */
+export type NameIn<Names, Relation extends string> = Relation extends keyof Names
+  ? Names[Relation] extends string ? Names[Relation] : never
+  : Relation;
 
 /** @internal The items of a list, or the exports of a module. */
 export type EntriesOf<Source> = Source extends readonly (infer Entry)[] ? Entry

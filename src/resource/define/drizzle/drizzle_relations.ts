@@ -10,12 +10,13 @@ import {
   type TableLike,
 } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
-import type { DrizzleRelations } from "./drizzle_relation_types.ts";
+import type { DrizzleRelations, RelationNaming } from "./drizzle_relation_types.ts";
 
 /**
  * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
  * resource. The relations come from `defineRelations` (1.0), or from all `relations()` (0.45) of a
- * list or of a module.
+ * list or of a module. `names` are other names for relations, or null to leave a relation out. A
+ * relation that has the name of a column needs another name.
  *
  * @throws {Error} If a relation would have other rows in the service than in Drizzle.
  * @example
@@ -26,26 +27,56 @@ import type { DrizzleRelations } from "./drizzle_relation_types.ts";
  *
  * resource(schema.notes, {
  *   id: schema.notes.id,
- *   relations: drizzleRelations(schema.notes, schema),
+ *   relations: drizzleRelations(schema.notes, schema, { ownerId: "owner", drafts: null }),
  * });
  * ```
  */
-export function drizzleRelations<Name, Source extends object>(
+export function drizzleRelations<
+  Name,
+  Source extends object,
+  const Names extends RelationNaming = Record<never, never>,
+>(
   table: TableLike<unknown, unknown, Name>,
   source: Source,
-): DrizzleRelations<Name, Source> {
+  names: Names = {} as Names, // Without this argument, `Names` is the type of an empty object.
+): DrizzleRelations<Name, Source, Names> {
   const entries = Object.values(source).filter(isRelated);
-  const relations = entries.flatMap((entry) =>
-    entry.table !== table
-      ? []
-      : "relations" in entry
-      ? Object.entries(entry.relations).map(([name, relation]) =>
-        [name, newerRelation(relation, new Place(table, name))] as const
-      )
-      : olderRelations(entry, entries)
-  );
+  const given: RelationNaming = names;
+  const unused = new Set(Object.keys(given));
+  const relations = declaredFor(table, entries).flatMap(([name, convert]) => {
+    unused.delete(name);
+    const to = Object.hasOwn(given, name) ? given[name] : name;
+    const place = new Place(table, name);
+    if (to === null || to === undefined) return [];
+    if (tableInfoOf(table).byName.has(to)) {
+      throw place.fault("a column has this name, and a row has one value for each name");
+    }
+    return [[to, convert(place)] as const];
+  });
+  for (const name of unused) {
+    throw new Error(`Cannot relate "${tableInfoOf(table).name}": Drizzle has no relation ${name}`);
+  }
   // The compiler does not know that `relations` has the names that Drizzle's types contain.
-  return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
+  return Object.fromEntries(relations) as DrizzleRelations<Name, Source, Names>;
+}
+
+type Conversion = (place: Place) => RelationOptions;
+
+function declaredFor(
+  table: Target,
+  all: readonly Related[],
+): readonly (readonly [string, Conversion])[] {
+  const newer = all.flatMap((entry) =>
+    entry.table === table && "relations" in entry ? Object.entries(entry.relations) : []
+  );
+  return [
+    ...newer.map(([name, relation]) =>
+      [name, (place: Place) => newerRelation(relation, place)] as const
+    ),
+    ...Object.entries(olderRelations(table, all)).map(([name, relation]) =>
+      [name, (place: Place) => olderRelation(table, relation, { all, place })] as const
+    ),
+  ];
 }
 
 /** The relations of one table, as version 1.0 or 0.45 of Drizzle declares them. */
@@ -116,7 +147,11 @@ class Place {
 
   fault(reason: string): Error {
     const { name } = tableInfoOf(this.#table);
-    return new Error(`Cannot relate "${name}" by ${this.#name} of Drizzle: ${reason}`);
+    return new Error(
+      `Cannot relate "${name}" by ${this.#name} of Drizzle: ${reason}. The third argument of ` +
+        `drizzleRelations names it, { ${this.#name}: "other" }, or leaves it out, ` +
+        `{ ${this.#name}: null }`,
+    );
   }
 }
 
@@ -148,40 +183,52 @@ function columnsOf(columns: readonly NamedColumn[]): readonly ColumnLike<unknown
   return columns.map(({ _ }) => _.column);
 }
 
+/** Returns the relations of a table. As in Drizzle, a later one replaces one of the same name. */
 function olderRelations(
-  declared: OlderRelations,
+  table: Target,
   all: readonly Related[],
-): readonly (readonly [string, RelationOptions])[] {
-  return Object.entries(evaluated(declared)).map(([name, relation]) => {
-    const { target, isMany, config: { fields, references } } = relation;
-    if (fields !== undefined && references !== undefined) {
-      return [name, toOne(target, { own: fields, other: references })];
-    }
-    const ends = inverseEnds(declared, relation, all);
-    if (ends === null) {
-      const other = Reflect.get(target, nameKey);
-      throw new Place(declared.table, name).fault(
-        `"${other}" has no one() that leads back, or several: give both sides a relationName`,
-      );
-    }
-    return [name, isMany ? toMany(target, ends) : hasOne(target, ends)];
-  });
+): Readonly<Record<string, OlderRelation>> {
+  return Object.fromEntries(
+    all.flatMap((entry) =>
+      entry.table === table && !("relations" in entry) ? Object.entries(evaluated(entry)) : []
+    ),
+  );
 }
 
-/** Returns the columns of the opposite relation. Null unless exactly one candidate has columns. */
+function olderRelation(
+  table: Target,
+  relation: OlderRelation,
+  { all, place }: { readonly all: readonly Related[]; readonly place: Place },
+): RelationOptions {
+  const { target, isMany, config: { fields, references } } = relation;
+  if (fields !== undefined && references !== undefined) {
+    return toOne(target, { own: fields, other: references });
+  }
+  const ends = inverseEnds(table, relation, all);
+  if (ends === null) {
+    const other = Reflect.get(target, nameKey);
+    throw place.fault(
+      `"${other}" has no one() that leads back, or several: give both sides a relationName`,
+    );
+  }
+  return isMany ? toMany(target, ends) : hasOne(target, ends);
+}
+
+/**
+ * Returns the columns of the opposite relation. As in Drizzle, a relation without a name has any
+ * opposite relation. Null unless exactly one candidate has columns.
+ */
 function inverseEnds(
-  { table }: OlderRelations,
+  table: Target,
   { target, config: { relationName } }: OlderRelation,
   all: readonly Related[],
 ): Ends | null {
-  const found = all.flatMap((entry) => {
-    if (entry.table !== target || "relations" in entry) return [];
-    return Object.values(evaluated(entry)).flatMap((back): Ends[] => {
-      const { fields, references } = back.config;
-      const leadsBack = back.target === table && back.config.relationName === relationName;
-      if (!leadsBack || fields === undefined || references === undefined) return [];
-      return [{ own: references, other: fields }];
-    });
+  const found = Object.values(olderRelations(target, all)).flatMap((back): Ends[] => {
+    const { fields, references } = back.config;
+    const leadsBack = back.target === table &&
+      (relationName === undefined || back.config.relationName === relationName);
+    if (!leadsBack || fields === undefined || references === undefined) return [];
+    return [{ own: references, other: fields }];
   });
   return found.length === 1 ? found[0] ?? null : null;
 }
