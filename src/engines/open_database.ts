@@ -49,12 +49,14 @@ function database(driver: Driver): Database {
     label: driver.label,
     createTables: async (tables) => await createTables(driver, declared(tables, "createTables")),
     migrate: async (tables, options = {}) => {
-      const { migrateTables } = await import("../db/migrations/migrate_tables.ts");
+      const { migrateTables, requireAllowed } = await import("../db/migrations/migrate_tables.ts");
       const place = { subject: "Cannot migrate", path: "" };
       const { random } = systemRuntime(() => {});
       const infos = declared(tables, "migrate");
       const read = migrateOptionRules.read(options, place);
-      return await migrateTables({ ...read, driver, tables: infos, random, agreed: null });
+      const done = await migrateTables({ ...read, driver, tables: infos, random, agreed: null });
+      requireAllowed(done);
+      return done;
     },
     introspect: async (options = {}) => {
       const place = { subject: "Cannot introspect the database", path: "" };

@@ -299,7 +299,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     dbNames.add(folded);
   }
   const formerNames = new Set<string>();
-  for (const { name, formerName } of columns) {
+  for (const { name, dbName, formerName } of columns) {
     if (formerName !== null && formerNames.has(formerName.toLowerCase())) {
       throw new Error(
         `Cannot declare ${table}.${name}: another column was "${formerName}" as well`,
@@ -308,6 +308,9 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     formerNames.add(formerName?.toLowerCase() ?? "");
     // If a former name were also a current one, a migration could rename the wrong column.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
+    // On Postgres, a column can get a name that differs from the former name only in case.
+    const isSame = formerName.toLowerCase() === dbName.toLowerCase();
+    if (isSame && formerName !== dbName) continue;
     throw new Error(
       `Cannot declare ${table}.${name}: it was "${formerName}", which is declared as well`,
     );

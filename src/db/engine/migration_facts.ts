@@ -17,8 +17,10 @@ export interface PlanningFacts {
   mayBeRename(left: string, right: string): boolean;
   /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
-  /** Returns SQL for "the conversion to the type would store 0", or null if that never happens. */
-  notNumeric(type: string, column: string): string | null;
+  /** Returns a condition for values that the type cannot store, or null if there are none. */
+  unfit(type: string, column: string): string | null;
+  /** Returns the SQL that converts a column and can fail, or null if no conversion fails. */
+  conversion(column: string, from: string, to: string): string | null;
   /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;
 }

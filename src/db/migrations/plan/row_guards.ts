@@ -41,7 +41,7 @@ async function guardValues(table: TableMigration): Promise<void> {
   }
   for (const { column, declared } of table.of("members")) {
     if (declared === null || column === null) continue;
-    if (!await table.hasRowWith(`NOT (${membersCheck(column, declared)})`)) continue;
+    if (!await table.hasRowWith(`NOT (${membersCheck(column, declared)})`, column)) continue;
     const shape = table.pair.shape.columns.find(({ name }) => name === column);
     const canBeEmpty = shape?.notNull !== true || shape.default !== null;
     if (table.mayLose(column) && canBeEmpty) continue;
@@ -53,7 +53,7 @@ async function guardValues(table: TableMigration): Promise<void> {
 }
 
 async function guardTypes(table: TableMigration): Promise<void> {
-  const { isWider, notNumeric } = table.planning;
+  const { isWider, unfit } = table.planning;
   for (const { column, declared, existing } of table.of("type")) {
     if (column === null || isWider(existing, declared) || isComputed(table, column)) continue;
     const name = quoteIdentifier(column);
@@ -65,11 +65,13 @@ async function guardTypes(table: TableMigration): Promise<void> {
       );
       continue;
     }
-    const words = notNumeric(declared, name);
-    if (words !== null && await table.hasRowWith(words)) {
+    const condition = unfit(declared, name);
+    const fault = condition !== null && await table.hasRowWith(condition)
+      ? "has values that are no such numbers"
+      : await table.conversionFault(column);
+    if (fault !== null) {
       table.refuse(
-        `${table.label}.${column} would become ${declared}, and has texts that are no numbers: ` +
-          "change these first",
+        `${table.label}.${column} would become ${declared}, and ${fault}: change these values first`,
       );
     }
   }

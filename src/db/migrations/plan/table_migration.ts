@@ -1,5 +1,7 @@
 import { isSameName, quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
+import { DatabaseError, fullReasonOf } from "../../database_error.ts";
+import { runInSavepoint } from "../../database_handle.ts";
 import type { Connection } from "../../driver.ts";
 import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
@@ -81,12 +83,34 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Returns true if an existing row meets a condition, which uses the new names. */
-  async hasRowWith(condition: string): Promise<boolean> {
+  /**
+   * Returns true if an existing row meets a condition, which uses the new names. The values of the
+   * column `retyped` have its new type.
+   */
+  async hasRowWith(condition: string, retyped: string | null = null): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;
-    const text = `SELECT 1 FROM ${this.#rows()} WHERE ${condition} LIMIT 1`;
+    const text = `SELECT 1 FROM ${this.#rows(retyped)} WHERE ${condition} LIMIT 1`;
     return (await connection.query({ text, values: [] })).rows.length > 0;
+  }
+
+  /** Returns why the database cannot convert an existing value of a column, or null. */
+  async conversionFault(column: string): Promise<string | null> {
+    const rows = this.#rows(column);
+    if (rows === this.#rows(null)) return null;
+    const { connection } = this.#context;
+    const text = `SELECT count(${quoteIdentifier(column)}) FROM ${rows}`;
+    try {
+      await runInSavepoint(
+        connection,
+        "conversion",
+        async () => await connection.query({ text, values: [] }),
+      );
+      return null;
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.kind !== "invalid-value") throw error;
+      return `the database cannot convert each value (${fullReasonOf(error)})`;
+    }
   }
 
   /** Returns true if two rows that meet `where` have equal non-NULL values in all these columns. */
@@ -99,11 +123,16 @@ export class TableMigration {
   }
 
   /** Returns a subquery of the existing rows with the new names, and defaults in new columns. */
-  #rows(): string {
+  #rows(retyped: string | null = null): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {
       const to = [...columns.renamed].find(([, from]) => from === column.name)?.[0] ?? column.name;
-      return `${quoteIdentifier(column.name)} AS ${quoteIdentifier(to)}`;
+      const name = quoteIdentifier(column.name);
+      const change = to === retyped ? this.of("type").find((one) => one.column === to) : undefined;
+      const value = change === undefined
+        ? null
+        : this.planning.conversion(name, change.existing, change.declared);
+      return `${value ?? name} AS ${quoteIdentifier(to)}`;
     });
     const added = columns.missing.filter(({ generated }) => generated === null).map((column) => {
       const value = column.default === null ? "NULL" : `(${column.default})`;

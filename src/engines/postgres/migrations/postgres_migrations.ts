@@ -1,6 +1,7 @@
 import type { MigrationsEngine, PausedTable } from "../../../db/engine/migrations_engine.ts";
 import { postgresSyntax } from "../sql/syntax.ts";
 import { toPostgresTypeName } from "../sql/type_names.ts";
+import { columnConversionSql } from "./postgres_columns.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
 import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
@@ -39,7 +40,8 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     },
     mayBeRename: (left, right) => left === right,
     isWider: isWiderPostgresType,
-    notNumeric: () => null,
+    unfit: () => null,
+    conversion: columnConversionSql,
     // Without a cast, Postgres would treat the literal as a string.
     cast: (value, type) => `CAST(${value} AS ${type})`,
   },

@@ -31,10 +31,8 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     },
     mayBeRename: (left, right) => affinityOfType(left) === affinityOfType(right),
     isWider: isWiderSqliteType,
-    notNumeric: (type, column) =>
-      /INT|REAL|NUM/i.test(type)
-        ? `typeof(${column}) IN ('text', 'blob') AND (${column} = '' OR ${column} GLOB '*[^-+.0-9eE]*')`
-        : null,
+    unfit: unfitForSqliteType,
+    conversion: () => null,
     cast: (value) => value,
   },
   running: {
@@ -130,4 +128,14 @@ export function isWiderSqliteType(from: string, to: string): boolean {
   if (other === "NUMERIC") return one === "INTEGER" && after.numbers.length === 0;
   // A column without a type stores all values unchanged.
   return other === "BLOB" && to === "";
+}
+
+/** Returns a condition for values that a CAST to the type would replace by another number. */
+function unfitForSqliteType(type: string, column: string): string | null {
+  if (!/INT|REAL|NUM/i.test(type)) return null;
+  const isNoNumber = `typeof(${column}) IN ('text', 'blob') AND ` +
+    `(${column} = '' OR ${column} GLOB '*[^-+.0-9eE]*')`;
+  // A CAST to an integer replaces larger numbers by the largest integer.
+  const isTooLarge = `abs(CAST(${column} AS REAL)) >= 9223372036854775808.0`;
+  return affinityOfType(type) === "INTEGER" ? `${isNoNumber} OR ${isTooLarge}` : isNoNumber;
 }
