@@ -1,4 +1,5 @@
 import type { ColumnKind } from "../kind.ts";
+import { kindProperties } from "../kinds/kind_properties.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
 /** The kind of a column, and if only Drizzle can convert its stored values. */
@@ -21,7 +22,7 @@ export function convertedKind(
   const given = column.config?.customTypeParams ?? {};
   if (given.toDriver === undefined && given.fromDriver === undefined) return { kind };
   if (kind === "bytes") return { kind, converted: true };
-  const isNumber = numberKinds.has(kind);
+  const isNumber = kindProperties[kind].arithmetic !== null;
   if (!isNumber && kind !== "text") return { kind };
   const { toDriver = unchanged, fromDriver = unchanged } = given;
   const stored = isNumber ? driverNumber : "Ab 1";
@@ -42,5 +43,3 @@ function kindOfValue(value: unknown, kind: ColumnKind): ColumnKind {
 }
 
 const unchanged = (value: unknown) => value;
-
-const numberKinds: ReadonlySet<ColumnKind> = new Set(["integer", "bigint", "real", "decimal"]);
