@@ -169,9 +169,8 @@ function rowDecoder(
     plain: column.kind === "text" || column.kind === "integer" ? column.kind : null,
     decode: (value) => dialect.decode(value, column, onInvalidValue),
   }));
-  const empty: Row = JSON.parse(
-    `{${cells.map(({ name }) => `${JSON.stringify(name)}:null`).join()}}`,
-  );
+  // From 128 columns on, copies of an object of `JSON.parse` take 25 times as long.
+  const empty: Row = Object.fromEntries(cells.map(({ name }) => [name, null]));
   return { empty, cells };
 }
 
