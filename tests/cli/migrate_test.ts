@@ -34,6 +34,7 @@ Deno.test("migrate takes a database, tables and what may be lost", () => {
   assertEquals(commandOf("--db", "a.db", "--tables", "b.ts", "--dry-run", "-y"), {
     ...{ kind: "migrate", database: "a.db", tables: "b.ts", config: null, migrations: null },
     ...{ baseline: false, dryRun: true, yes: true, allowDrop: [], keep: [] },
+    ...{ resume: false, down: null, write: null, check: false },
   });
   const named = commandOf("a.db", "--allow-drop", "a.b,a.c", "--allow-drop", "d", "--keep", "e.f");
   assertEquals([named.allowDrop, named.keep], [["a.b", "a.c", "d"], ["e.f"]]);
@@ -41,6 +42,13 @@ Deno.test("migrate takes a database, tables and what may be lost", () => {
     [["a", "b"], "migrate takes one database"],
     [["a", "--db", "b"], "migrate takes one database"],
     [["a", "--baseline"], "belongs to the files of a folder"],
+    [["a", "--write", "b"], "--write belongs to the files of a folder"],
+    [
+      ["a", "--migrations", "b", "--down", "0"],
+      '--down takes the number of files to undo, not "0"',
+    ],
+    [["a", "--migrations", "b", "--write", "c.sql"], "--write takes a name of letters"],
+    [["a", "--check", "--resume"], "--resume and --check exclude each other"],
     [["--alow-drop", "b"], "did you mean --allow-drop?"],
   ] as const;
   for (const [args, message] of wrong) {

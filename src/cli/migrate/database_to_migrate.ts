@@ -17,8 +17,9 @@ export interface DatabaseToMigrate {
 
 /** Opens a database and loads its intended tables. Throws an Error if either does not exist. */
 export async function openMigrated(command: MigrateCommand): Promise<DatabaseToMigrate> {
-  const { database, tables, migrations } = command;
-  if (database !== null && (tables !== null || migrations !== null)) {
+  const { database, tables, migrations, write, check } = command;
+  const isByFiles = migrations !== null && write === null && !check;
+  if (database !== null && (tables !== null || isByFiles)) {
     const declared = tables === null ? [] : await exportedTables(tables);
     return { db: await openNamed(database, command), tables: declared };
   }

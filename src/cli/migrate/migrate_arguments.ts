@@ -1,4 +1,10 @@
-import { configOption, Misuse, readCommandWords, splitCommaList } from "../command_options.ts";
+import {
+  type CommandWords,
+  configOption,
+  Misuse,
+  readCommandWords,
+  splitCommaList,
+} from "../command_options.ts";
 import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 
 export interface MigrateCommand extends GivenAdditions {
@@ -13,6 +19,14 @@ export interface MigrateCommand extends GivenAdditions {
   readonly migrations: string | null;
   /** True to record the SQL files as already applied, without running them. */
   readonly baseline: boolean;
+  /** True to continue a file without a transaction that has stopped. */
+  readonly resume: boolean;
+  /** The number of applied files to undo, or null to apply files. */
+  readonly down: number | null;
+  /** The name of the file that receives the plan, or null to run the plan. */
+  readonly write: string | null;
+  /** True to only compare. With `--migrations`, all files run first, in an empty database. */
+  readonly check: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
   readonly allowDrop: readonly string[];
@@ -27,7 +41,12 @@ export const migrateHelp = `Changing tables:
       --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
       --keep NAME        table.column is declared no more and stays: it is not renamed
       --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
-      --baseline         note these files as applied, and run none`;
+      --baseline         note these files as applied, and run none
+      --resume           continue a file with "-- no transaction" that has stopped
+      --down N           undo the last N files by their files 0001_name.down.sql
+      --write NAME       write the statements to a new file of --migrations DIR, and run none
+      --check            exit with 1 if the tables differ; with --migrations DIR, run the files in
+                         DATABASE first, which must be empty`;
 
 /** Parses the arguments of the command `migrate`. Throws a {@link Misuse}. */
 export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
@@ -37,6 +56,10 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
     config: configOption,
     migrations: { type: "string" },
     baseline: { type: "boolean" },
+    resume: { type: "boolean" },
+    down: { type: "string" },
+    write: { type: "string" },
+    check: { type: "boolean" },
     "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
     "allow-drop": { type: "string", multiple: true },
@@ -49,18 +72,42 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
     throw new Misuse("migrate takes one database: name its file or URL");
   }
   const database = given ?? named;
-  const [migrations, baseline] = [words.text("migrations"), words.flag("baseline")];
-  if (baseline && migrations === null) {
-    throw new Misuse(
-      "--baseline belongs to the files of a folder: --migrations DIR --baseline",
-    );
-  }
+  const migrations = words.text("migrations");
   return {
-    ...{ kind: "migrate", database, migrations, baseline },
+    ...{ kind: "migrate", database, migrations, ...readFileOptions(words, migrations) },
     ...{ tables: words.text("tables"), config: words.text("config") },
     ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
     allowDrop: words.strings("allow-drop").flatMap(splitCommaList),
     keep: words.strings("keep").flatMap(splitCommaList),
     ...readAdditions(words, database),
   };
+}
+
+/** Reads the options that say what happens with the files of a folder: at most one of them. */
+function readFileOptions(
+  words: CommandWords<"baseline" | "resume" | "down" | "write" | "check">,
+  migrations: string | null,
+): Pick<MigrateCommand, "baseline" | "resume" | "down" | "write" | "check"> {
+  const flags = {
+    baseline: words.flag("baseline"),
+    resume: words.flag("resume"),
+    check: words.flag("check"),
+  };
+  const [down, write] = [words.text("down"), words.text("write")];
+  const given = Object.entries({ ...flags, down: down !== null, write: write !== null })
+    .flatMap(([name, isGiven]) => isGiven ? [`--${name}`] : []);
+  if (given.length > 1) throw new Misuse(`${given.join(" and ")} exclude each other`);
+  const [option] = given;
+  if (option !== undefined && option !== "--check" && migrations === null) {
+    throw new Misuse(
+      `${option} belongs to the files of a folder: --migrations DIR ${option}`,
+    );
+  }
+  if (down !== null && !/^[1-9]\d*$/.test(down)) {
+    throw new Misuse(`--down takes the number of files to undo, not ${JSON.stringify(down)}`);
+  }
+  if (write !== null && !/^[\w-]+$/.test(write)) {
+    throw new Misuse("--write takes a name of letters, digits, _ and -, such as add_sizes");
+  }
+  return { ...flags, down: down === null ? null : Number(down), write };
 }

@@ -1,7 +1,8 @@
+import { engineOf } from "../../db/engine/engine_of.ts";
 import {
+  type FilesRun,
   migrateFiles,
   pendingFiles,
-  recordFiles,
 } from "../../db/migrations/files/migrate_files.ts";
 import {
   migrateTables,
@@ -14,14 +15,11 @@ import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { printableLines } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
+import { migrateByFiles } from "./migrate_by_files.ts";
+import { counted, type MigrateTerminal, requireYes, titleOf } from "./migrate_terminal.ts";
+import { writePlan } from "./written_files.ts";
 import { type DatabaseToMigrate, openMigrated } from "./database_to_migrate.ts";
 import type { Database } from "../../db/database.ts";
-
-export interface MigrateTerminal {
-  readonly print: (line: string) => void;
-  /** Asks the user a yes/no question. Null without a terminal. */
-  readonly ask: ((question: string) => boolean) | null;
-}
 
 /** Runs the command `migrate`, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
@@ -47,8 +45,9 @@ export async function migrateDatabase(
   { db, tables }: DatabaseToMigrate,
   dialogue: MigrateTerminal,
 ): Promise<void> {
-  if (command.migrations !== null) {
-    return await migrateByFiles(command, { db, folder: command.migrations }, dialogue);
+  const { check, migrations: folder, write } = command;
+  if (folder !== null && write === null && !check) {
+    return await migrateByFiles(command, { db, folder }, dialogue);
   }
   if (tables.length === 0) {
     throw new Error(
@@ -56,22 +55,58 @@ export async function migrateDatabase(
     );
   }
   const { random } = systemRuntime(() => {});
+  if (folder !== null) await prepareFiles({ driver: db.driver, folder, random }, check);
   const { allowDrop, keep } = command;
   let run: MigrationRun = {
     ...{ driver: db.driver, tables, random, allowDrop, keep },
     ...{ dryRun: true, agreed: null },
   };
   let plan = await migrateTables(run);
-  if (dialogue.ask !== null && !command.dryRun && plan.questions.length > 0) {
+  if (dialogue.ask !== null && !command.dryRun && !check && plan.questions.length > 0) {
     run = answered(run, plan.questions, dialogue.ask);
     plan = await migrateTables(run);
   }
+  if (check) return requireSame(plan, folder ?? db.label, dialogue);
   show(plan, db, dialogue);
   requireAllowed(plan);
   if (plan.steps.length === 0 || command.dryRun) return;
+  if (folder !== null) {
+    const written = await writePlan(plan, { db, folder, name: write ?? "" });
+    return dialogue.print(`Written: ${written.join(", ")}. Review and commit, then run them.`);
+  }
   requireYes(command, dialogue, `Run ${counted(plan.steps.length, "statement")}?`);
   const { isApplied } = await migrateTables({ ...run, dryRun: false, agreed: plan });
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
+}
+
+/** For a check, runs all files in an empty database. Otherwise requires that all files were run. */
+async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
+  const { driver, folder } = run;
+  if (check) {
+    const [table] = (await engineOf(driver).catalog.introspect(driver, {})).tables;
+    if (table !== undefined) {
+      throw new Error(
+        `Cannot check ${folder} in ${driver.label}, which has the table ${table.label}: --check ` +
+          "runs all files, so name an empty database, for example sqlite::memory:",
+      );
+    }
+    await migrateFiles(run);
+    return;
+  }
+  const [{ name } = { name: null }] = (await pendingFiles(run)).pending;
+  if (name === null) return;
+  throw new Error(`Cannot write a file: ${driver.label} lacks ${name}: run the files first`);
+}
+
+/** Throws an Error with the differences if a migration would be necessary. */
+function requireSame(
+  { differences, steps, refusals }: MigrationPlan,
+  place: string,
+  { print }: MigrateTerminal,
+): void {
+  if (steps.length === 0 && refusals.length === 0) return print(`${place}: no difference.`);
+  const listed = differences.map((one) => `- ${one}`).join("\n");
+  throw new Error(`${place} differs from the declared tables:\n${listed}`);
 }
 
 /** Asks if columns were renamed. If the user does not confirm this, columns are kept. */
@@ -108,52 +143,8 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTermin
     print(`${label} is as its tables are declared.`);
   }
   // The statements of a refused migration are not printed: the user might run them by hand.
-  for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
-    print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
+  for (const step of plan.refusals.length === 0 ? plan.steps : []) {
+    print(`-- ${titleOf(step)}\n${step.sql};`);
   }
   for (const notice of plan.left) print(`-- ${notice}`);
-}
-
-function requireYes(
-  { yes }: MigrateCommand,
-  { ask }: MigrateTerminal,
-  question: string,
-): void {
-  if (yes) return;
-  if (ask === null) throw new Error("Cannot ask for a yes without a terminal: add --yes");
-  if (!ask(question)) throw new Error("Nothing was changed.");
-}
-
-interface FilesOfDatabase {
-  readonly db: Database;
-  readonly folder: string;
-}
-
-async function migrateByFiles(
-  command: MigrateCommand,
-  { db, folder }: FilesOfDatabase,
-  dialogue: MigrateTerminal,
-): Promise<void> {
-  const { random } = systemRuntime(() => {});
-  const run = { driver: db.driver, folder, random };
-  const { pending, unknown } = await pendingFiles(run);
-  for (const name of unknown) dialogue.print(`-- ${name} was applied, and is not in ${folder}`);
-  for (const { name, statements } of pending) {
-    dialogue.print(`-- ${name}\n${statements.map((statement) => `${statement};`).join("\n")}`);
-  }
-  if (pending.length === 0) dialogue.print(`${db.label} has every migration of ${folder}.`);
-  if (pending.length === 0 || command.dryRun) return;
-  const { baseline } = command;
-  const files = counted(pending.length, "file");
-  requireYes(
-    command,
-    dialogue,
-    baseline ? `Note ${files} as applied, and run none?` : `Run ${files}?`,
-  );
-  const done = baseline ? await recordFiles(run) : await migrateFiles(run);
-  dialogue.print(done.length === 0 ? "Another process has done it." : `Done: ${done.join(", ")}`);
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -36,8 +36,19 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
+  /** Returns the strongest lock on an existing table that a statement takes, or null. */
+  lockOf(sql: string): string | null;
+  /** Returns the steps as the parts of files, which are run one after the other. */
+  writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
   /** Parts of a query for all foreign keys: expressions for both tables, and the FROM clause. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
+}
+
+/** Steps of a migration that belong into one file. */
+export interface WrittenPart {
+  /** True if each statement must commit alone. */
+  readonly isApart: boolean;
+  readonly steps: readonly MigrationStep[];
 }
 
 /** Throws an Error if a migration broke foreign keys, views or triggers. Names `file` if given. */
@@ -48,6 +59,13 @@ export interface MigrationRunEngine {
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which alters tables, in a transaction, while no other process migrates. */
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on one connection without a transaction, so that each statement commits alone. On a
+   * server, other processes that call it wait until `work` has ended.
+   */
+  apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Returns the names of the indexes that a failed concurrent build has left. */
+  unusableIndexes(connection: Connection): Promise<readonly string[]>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
   /** Reads the state of the database before a migration. Returns the check to run after it. */

@@ -8,6 +8,7 @@ import type { MigrationFile } from "./files/migration_files.ts";
 
 export interface AppliedMigration {
   readonly name: string;
+  /** The checksum of the SQL. For an unfinished file, `unfinished` and the number of statements. */
   readonly checksum: string;
 }
 
@@ -17,6 +18,7 @@ export const migrationsTable = "_service_migrations";
 export async function recordMigration(
   connection: Connection,
   { name, sql }: Pick<MigrationFile, "name" | "sql">,
+  checksum: string = checksumOf(sql),
 ): Promise<void> {
   await createMigrationsTable(connection);
   const [last] = await selectNamed(
@@ -24,7 +26,7 @@ export async function recordMigration(
     { number: "coalesce(max(number), 0)", moment: "CAST(CURRENT_TIMESTAMP AS text)" },
     `FROM "${migrationsTable}"`,
   );
-  const values = [Number(last?.number) + 1, name, checksumOf(sql), sql, String(last?.moment)];
+  const values = [Number(last?.number) + 1, name, checksum, sql, String(last?.moment)];
   const literals = values.map((value) =>
     typeof value === "number" ? String(value) : quoteText(value)
   );
@@ -34,6 +36,25 @@ export async function recordMigration(
     values: [],
   });
 }
+
+/** Records how many statements of a file without a transaction were run, or that all were. */
+export async function recordProgress(
+  connection: Connection,
+  { name, sql, statements }: Pick<MigrationFile, "name" | "sql" | "statements">,
+  done: number,
+): Promise<void> {
+  const checksum = done < statements.length ? `${unfinished} ${done}` : checksumOf(sql);
+  const changes = `checksum = ${quoteText(checksum)}, sql = ${quoteText(sql)}`;
+  const text = `UPDATE "${migrationsTable}" SET ${changes} WHERE name = ${quoteText(name)}`;
+  await connection.query({ text, values: [] });
+}
+
+/** Returns the number of statements that an unfinished file has run, or null for other files. */
+export function statementsDone({ checksum }: AppliedMigration): number | null {
+  return checksum.startsWith(unfinished) ? Number(checksum.slice(unfinished.length)) : null;
+}
+
+export const unfinished = "unfinished";
 
 /** Returns the applied migrations in their order, or none for a database without the table. */
 export async function appliedMigrations(

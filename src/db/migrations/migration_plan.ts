@@ -30,6 +30,8 @@ export interface MigrationStep {
   readonly purpose: string;
   /** The part whose values the statement discards, in the form of `allowDrop`, or null. */
   readonly loses: string | null;
+  /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`. Null for no such lock. */
+  readonly lock: string | null;
 }
 
 /** The changes besides additions that the operator allows a migration to make. */

@@ -59,7 +59,10 @@ export async function planMigration(
   refusals.push(...await referrers(connection, planning, tables, dropped));
   const plan = {
     ...{ differences: differences.map(describeDifference), refusals, questions, left },
-    steps: [...steps, ...dropSteps(planning, dropped)],
+    steps: [...steps, ...dropSteps(planning, dropped)].map((step) => ({
+      ...step,
+      lock: planning.lockOf(step.sql),
+    })),
   };
   return { plan, pairs, differences };
 }

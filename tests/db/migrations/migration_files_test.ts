@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { filesToUndo, undoFiles } from "../../../src/db/migrations/files/undo_files.ts";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
@@ -83,6 +84,103 @@ testOnDialects("files of SQL are run once, in order, each in a transaction", asy
     await db.close();
   }
 });
+
+testOnDialects("a file without a transaction goes on where it stopped", async (engine) => {
+  const db = await engine.open();
+  const isPostgres = db.dialect.engine === "postgres";
+  const concurrently = isPostgres ? "CONCURRENTLY " : "";
+  const run = (folder: string, resume = false) =>
+    migrateFiles({ driver: db.driver, folder, random, resume });
+  try {
+    await inFolder(async (folder, write) => {
+      await write({
+        "1_a.sql": "CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('x'), ('x');",
+        "2_index.sql": `-- for large tables\n-- no transaction
+          CREATE INDEX ${concurrently}a_b ON a (b);
+          CREATE UNIQUE INDEX ${concurrently}a_unique ON a (b);
+          VACUUM;`,
+      });
+      await assertRejects(() => run(folder), Error, "2_index.sql fails at CREATE UNIQUE INDEX");
+      const error = await assertRejects(() => run(folder), Error);
+      const invalid = isPostgres ? "; the index a_unique is INVALID: drop it" : "";
+      assertEquals(
+        error.message,
+        "Cannot migrate: 2_index.sql has no transaction, and stopped after 1 of 3 statements, or " +
+          `another process runs it now. Statement 2 may have run${invalid}. --resume runs ` +
+          "statement 2 and the rest",
+      );
+      await db.query({ text: "DELETE FROM a", values: [] });
+      if (isPostgres) await db.query({ text: "DROP INDEX a_unique", values: [] });
+      assertEquals(await run(folder, true), ["2_index.sql"]);
+      assertEquals(await run(folder), []);
+      await assertRejects(() =>
+        db.query({ text: "INSERT INTO a VALUES ('y'), ('y')", values: [] })
+      );
+      await write({ "3_vacuum.sql": "VACUUM" });
+      await assertRejects(() => run(folder), Error, "begins with the line -- no transaction");
+      await write({ "3_vacuum.sql": "-- no transaction\nBEGIN" });
+      await assertRejects(() => run(folder), Error, "has BEGIN, and commits each statement alone");
+      if (!isPostgres) return;
+      // The second of two that start together waits, and the first finishes nevertheless.
+      await write({
+        "3_vacuum.sql":
+          "-- no transaction\nSELECT pg_sleep(0.5); CREATE INDEX CONCURRENTLY c ON a (b)",
+      });
+      const done = await Promise.all([run(folder), run(folder)]);
+      assertEquals(done.flat(), ["3_vacuum.sql"]);
+      assertEquals(await read(db, "SELECT current_setting('lock_timeout')"), ["5s"]);
+    });
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects(
+  "files are undone by their down files, and no value is lost by accident",
+  async (engine) => {
+    const db = await engine.open();
+    const { driver } = db;
+    try {
+      await inFolder(async (folder, write) => {
+        await write({
+          "1_a.sql": "CREATE TABLE a (b TEXT);",
+          "1_a.down.sql": "DROP TABLE a;",
+          "2_c.sql": "ALTER TABLE a ADD COLUMN c TEXT; CREATE INDEX a_b ON a (b);",
+          "2_c.down.sql":
+            "-- first the index\nDROP INDEX a_b; ALTER TABLE a /* all */ DROP COLUMN c;",
+          "3_no.sql": "CREATE TABLE no (b TEXT);",
+        });
+        const run = { driver, folder, random };
+        const undo = async (count: number, ...allowDrop: readonly string[]) => {
+          const undone = await filesToUndo(run, count);
+          await undoFiles(run, undone, allowDrop);
+          return undone.map(({ applied }) => applied);
+        };
+        await migrateFiles(run);
+        await assertRejects(() => undo(1), Error, "Cannot undo 3_no.sql: ");
+        await write({ "3_no.down.sql": "DROP TABLE IF EXISTS absent; DROP TABLE no;" });
+        assertEquals(await undo(1), ["3_no.sql"]);
+        await db.query({ text: "INSERT INTO a VALUES ('x', 'y')", values: [] });
+        const refused = "Cannot undo 2_c.sql: 2_c.down.sql drops values: add --allow-drop a.c";
+        await assertRejects(() => undo(1), Error, refused);
+        // Both or neither: the transaction is one.
+        await assertRejects(
+          () => undo(2, "a.c"),
+          Error,
+          "1_a.down.sql drops values: add --allow-drop a",
+        );
+        assertEquals(await read(db, "SELECT c FROM a"), ["y"]);
+        assertEquals(await undo(1, "A.C"), ["2_c.sql"]);
+        assertEquals(await migrateFiles(run), ["2_c.sql", "3_no.sql"]);
+        assertEquals(await read(db, "SELECT c FROM a"), [null]);
+        assertEquals(await undo(3, "a"), ["3_no.sql", "2_c.sql", "1_a.sql"]);
+        assertEquals(await undo(1), []);
+      });
+    } finally {
+      await db.close();
+    }
+  },
+);
 
 testOnDialects("files change recorded tables, which stay recorded", async (engine) => {
   const db = await engine.open();

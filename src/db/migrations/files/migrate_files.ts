@@ -7,6 +7,9 @@ import {
   appliedMigrations,
   checksumOf,
   recordMigration,
+  recordProgress,
+  statementsDone,
+  unfinished,
 } from "../applied_migrations.ts";
 import { resumeRecording } from "../restore_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
@@ -15,11 +18,15 @@ export interface FilesRun {
   readonly driver: Driver;
   readonly folder: string;
   readonly random: Random;
+  /** True to continue a file without a transaction that has stopped. Default: false. */
+  readonly resume?: boolean;
 }
 
 export interface PendingFiles {
   /** The files that were not applied yet, in their order. */
   readonly pending: readonly MigrationFile[];
+  /** The number of statements that an unfinished file has run, by the file's name. */
+  readonly begun: ReadonlyMap<string, number>;
   /** The names of applied files that are not in the folder. */
   readonly unknown: readonly string[];
 }
@@ -47,14 +54,22 @@ export async function migrateFiles(
   const done: string[] = [];
   for (const file of pendingOf(files, await appliedMigrations(driver, driver.dialect)).pending) {
     const apply = async (connection: Connection) => {
-      const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
-      if (!pending.includes(file)) return;
+      const found = pendingOf(files, await appliedMigrations(connection, driver.dialect));
+      if (!found.pending.includes(file)) return;
       before(file);
-      await applyFile(file, connection, run);
+      if (file.isApart) {
+        await applyApart(file, connection, { ...run, done: found.begun.get(file.name) ?? null });
+      } else {
+        await applyFile(file, connection, run);
+        await recordMigration(connection, file);
+      }
       done.push(file.name);
     };
-    const isPlain = running.hasOneWriter && !file.withoutKeys;
-    await (isPlain ? driver.transaction(apply) : running.restructure(driver, apply));
+    if (file.isApart) await running.apart(driver, apply);
+    else {
+      const isPlain = running.hasOneWriter && !file.withoutKeys;
+      await (isPlain ? driver.transaction(apply) : running.restructure(driver, apply));
+    }
   }
   return done;
 }
@@ -67,8 +82,14 @@ export async function recordFiles({ driver, folder }: FilesRun): Promise<readonl
   const files = await readMigrationFiles(folder, driver.dialect);
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, async (connection) => {
-    const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
-    for (const file of pending) await recordMigration(connection, file);
+    const { pending, begun } = pendingOf(
+      files,
+      await appliedMigrations(connection, driver.dialect),
+    );
+    for (const file of pending) {
+      if (begun.has(file.name)) await recordProgress(connection, file, file.statements.length);
+      else await recordMigration(connection, file);
+    }
     return pending.map(({ name }) => name);
   });
 }
@@ -77,12 +98,15 @@ function pendingOf(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],
 ): PendingFiles {
-  const byName = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  const byName = new Map(applied.map((one) => [one.name, one]));
   const pending: MigrationFile[] = [];
+  const begun = new Map<string, number>();
   for (const file of files) {
-    const checksum = byName.get(file.name);
-    if (checksum === undefined) pending.push(file);
-    else if (checksum !== checksumOf(file.sql)) {
+    const found = byName.get(file.name);
+    const done = found === undefined ? null : statementsDone(found);
+    if (done !== null) begun.set(file.name, done);
+    if (found === undefined || done !== null) pending.push(file);
+    else if (found.checksum !== checksumOf(file.sql)) {
       throw new Error(
         `Cannot migrate: ${file.name} was applied and has changed since; restore it, and write ` +
           "what is to change into a new file",
@@ -98,29 +122,62 @@ function pendingOf(
   }
   const names = new Set(files.map(({ name }) => name));
   const unknown = applied.filter(({ name }) => name.endsWith(".sql") && !names.has(name));
-  return { pending, unknown: unknown.map(({ name }) => name) };
+  return { pending, begun, unknown: unknown.map(({ name }) => name) };
 }
 
-async function applyFile(
-  { name, sql, statements, withoutKeys }: MigrationFile,
+/** Runs a file whose statements commit alone, and records after each statement how far it is. */
+async function applyApart(
+  file: MigrationFile,
+  connection: Connection,
+  { driver: { dialect }, resume, done }: FilesRun & { readonly done: number | null },
+): Promise<void> {
+  const { name, statements } = file;
+  const { running } = await engineOf({ dialect }).migrations();
+  const unusable = async () => {
+    const named = (await running.unusableIndexes(connection)).filter((one) =>
+      file.sql.includes(one)
+    );
+    return named.map((one) => `; the index ${one} is INVALID: drop it`).join("");
+  };
+  if (done === null) await recordMigration(connection, file, `${unfinished} 0`);
+  else if (resume !== true) {
+    throw new Error(
+      `Cannot migrate: ${name} has no transaction, and stopped after ${done} of ` +
+        `${statements.length} statements, or another process runs it now. Statement ${done + 1} ` +
+        `may have run${await unusable()}. --resume runs statement ${done + 1} and the rest`,
+    );
+  }
+  for (let index = done ?? 0; index < statements.length; index++) {
+    await runOfFile(name, statements[index] ?? "", connection);
+    await recordProgress(connection, file, index + 1);
+  }
+  await recordProgress(connection, file, statements.length);
+  const left = await unusable();
+  if (left !== "") throw new Error(`Cannot rely on ${name}, although it has run${left}`);
+}
+
+async function runOfFile(name: string, text: string, connection: Connection): Promise<void> {
+  try {
+    await connection.query({ text, values: [] });
+  } catch (cause) {
+    if (!(cause instanceof DatabaseError)) throw cause;
+    const start = text.length > 80 ? `${text.slice(0, 80)} …` : text;
+    throw new Error(`Cannot migrate: ${name} fails at ${start}: ${fullReasonOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** Runs the statements of a file in a transaction, and then records changes as before. */
+export async function applyFile(
+  { name, statements, withoutKeys }: MigrationFile,
   connection: Connection,
   { driver: { dialect }, random }: FilesRun,
 ): Promise<void> {
   const engine = await engineOf({ dialect }).migrations();
   const check = withoutKeys ? await engine.running.integrity(connection) : null;
   const recorded = await engine.recording.pause(connection);
-  for (const text of statements) {
-    try {
-      await connection.query({ text, values: [] });
-    } catch (cause) {
-      if (!(cause instanceof DatabaseError)) throw cause;
-      const start = text.length > 80 ? `${text.slice(0, 80)} …` : text;
-      throw new Error(`Cannot migrate: ${name} fails at ${start}: ${fullReasonOf(cause)}`, {
-        cause,
-      });
-    }
-  }
+  for (const text of statements) await runOfFile(name, text, connection);
   await check?.([], name);
   await resumeRecording(connection, engine, { recorded, random });
-  await recordMigration(connection, { name, sql });
 }

@@ -16,6 +16,8 @@ export interface MigrationFile {
   /** The whole SQL, with `\n` as the line end. */
   readonly sql: string;
   readonly statements: readonly string[];
+  /** True if the file begins with the line `-- no transaction`: each statement commits alone. */
+  readonly isApart: boolean;
   /** True if the file begins by turning SQLite's foreign keys off, in order to rebuild a table. */
   readonly withoutKeys: boolean;
 }
@@ -27,7 +29,8 @@ export async function readMigrationFiles(
 ): Promise<readonly MigrationFile[]> {
   const { running } = await engineOf({ dialect }).migrations();
   const files: MigrationFile[] = [];
-  for (const name of (await namesOf(folder)).filter((name) => name.endsWith(".sql"))) {
+  const isFile = (name: string) => name.endsWith(".sql") && !name.endsWith(".down.sql");
+  for (const name of (await namesOf(folder)).filter(isFile)) {
     const text = textOf(name, await readFile(`${folder}/${name}`));
     files.push(parseFile(name, text, dialect.syntax, running));
   }
@@ -39,6 +42,23 @@ export async function readMigrationFiles(
     }
   });
   return files;
+}
+
+/** Reads the file that undoes an applied file. Throws an Error if the folder has none. */
+export async function readDownFile(
+  folder: string,
+  applied: string,
+  dialect: Pick<Dialect, "parts" | "syntax">,
+): Promise<MigrationFile> {
+  const { running } = await engineOf({ dialect }).migrations();
+  const name = applied.replace(/\.sql$/, ".down.sql");
+  if (!(await namesOf(folder)).includes(name)) {
+    throw new Error(`Cannot undo ${applied}: ${folder} has no ${name}`);
+  }
+  const text = textOf(name, await readFile(`${folder}/${name}`));
+  const file = parseFile(name, text, dialect.syntax, running);
+  if (!file.isApart) return file;
+  throw new Error(`Cannot undo ${applied}: ${name} must run in a transaction`);
 }
 
 async function namesOf(folder: string): Promise<readonly string[]> {
@@ -71,17 +91,28 @@ function parseFile(
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const all = statementsOf(name, sql, syntax);
   const boundary = all.find(isTransactionBoundary);
+  const isApart = /^(?:\s|--[^\n]*\n)*?-- *no transaction *(?:\n|$)/i.test(sql);
   if (boundary !== undefined) {
-    throw new Error(`Cannot migrate: ${name} has ${boundary}, and runs in a transaction by itself`);
+    const how = isApart ? "commits each statement alone" : "runs in a transaction by itself";
+    const statement = boundary.replace(/^(?:\s|--[^\n]*\n)+/, "");
+    throw new Error(`Cannot migrate: ${name} has ${statement}, and ${how}`);
   }
   for (const statement of all) {
-    const reason = running.whyNot(statement);
+    const [, alone] = isApart ? [] : runsAlone.exec(statement) ?? [];
+    const reason = alone === undefined
+      ? running.whyNot(statement)
+      : `has ${alone}, which no transaction can contain: put the statement into a file that ` +
+        "begins with the line -- no transaction";
     if (reason !== null) throw new Error(`Cannot migrate: ${name} ${reason}`);
   }
   const withoutKeys = running.turnsKeysOff(all[0] ?? "");
   const statements = withoutKeys ? all.slice(1) : all;
-  return { name, number: Number(digits), sql, statements, withoutKeys };
+  return { name, number: Number(digits), sql, statements, withoutKeys, isApart };
 }
+
+/** Matches a statement that no transaction can contain. */
+const runsAlone =
+  /^(?:\s|--[^\n]*\n)*(VACUUM\b|(?:CREATE(?: UNIQUE)?|DROP|REINDEX) (?:INDEX|TABLE) CONCURRENTLY\b)/i;
 
 function statementsOf(name: string, sql: string, syntax: SqlSyntax): readonly string[] {
   try {

@@ -164,7 +164,7 @@ export function includesName(names: readonly string[], name: string): boolean {
 
 /** Returns a step of a migration. `loses` names the part whose values the statement discards. */
 export function newStep(sql: string, purpose: string, loses: string | null = null): MigrationStep {
-  return { sql, purpose, loses };
+  return { sql, purpose, loses, lock: null };
 }
 
 export function alter(

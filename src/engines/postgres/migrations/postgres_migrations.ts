@@ -4,6 +4,8 @@ import { toPostgresTypeName } from "../sql/type_names.ts";
 import { columnConversionSql } from "./postgres_columns.ts";
 import { readPostgresShapes } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
+import { postgresLockOf } from "./statement_locks.ts";
+import { postgresWrittenParts } from "./written_parts.ts";
 import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
@@ -32,6 +34,8 @@ export const postgresMigrationsEngine: MigrationsEngine = {
   planning: {
     steps: (_connection, changed, missing) =>
       Promise.resolve(postgresMigrationSteps(changed, missing)),
+    lockOf: postgresLockOf,
+    writtenParts: postgresWrittenParts,
     dropsTogether: true,
     renamesConstraints: true,
     references: {
@@ -52,6 +56,12 @@ export const postgresMigrationsEngine: MigrationsEngine = {
         for (const text of serverLock) await connection.query({ text, values: [] });
         return await work(connection);
       }),
+    apart: (driver, work) => driver.transaction((connection) => runApart(connection, work)),
+    async unusableIndexes(connection) {
+      const name = { name: cell.text("relname") };
+      const from = "FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE NOT indisvalid";
+      return (await selectNamed(connection, name, from)).map(({ name }) => name);
+    },
     hasOneWriter: false,
     integrity: () => Promise.resolve(() => Promise.resolve()),
     whyNot: (statement) =>
@@ -92,6 +102,43 @@ const serverLock: readonly string[] = [
   "SET LOCAL statement_timeout = 0",
   "SELECT pg_advisory_xact_lock(7237120945)",
   "SET LOCAL lock_timeout TO DEFAULT",
+];
+
+/**
+ * Ends the transaction of a connection, and runs `work` on the connection. A wait for a lock of the
+ * session would be a transaction, and a concurrent build waits for other transactions. Therefore
+ * the processes poll for the lock.
+ */
+async function runApart<T>(
+  connection: Connection,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const run = async (text: string) => await connection.query({ text, values: [] });
+  await run("COMMIT");
+  await run("SET statement_timeout = 0");
+  const lock = { taken: cell.flag("pg_try_advisory_lock(7237120946)") };
+  while (!(await selectNamed(connection, lock, "")).some(({ taken }) => taken)) {
+    await run("SELECT pg_sleep(0.2)");
+  }
+  try {
+    return await work({
+      async query(statement) {
+        // A concurrent build blocks neither reads nor writes while it waits.
+        const isConcurrent = /\bCONCURRENTLY\b/i.test(statement.text);
+        await run(isConcurrent ? "SET lock_timeout = 0" : "RESET lock_timeout");
+        return await connection.query(statement);
+      },
+    });
+  } finally {
+    // If the connection is lost, the server has ended the session with its lock and settings.
+    for (const text of endApart) await run(text).catch(() => {});
+  }
+}
+
+const endApart = [
+  "SELECT pg_advisory_unlock(7237120946)",
+  "RESET lock_timeout",
+  "RESET statement_timeout",
 ];
 
 async function recordedOnServer(connection: Connection): Promise<readonly PausedTable[]> {

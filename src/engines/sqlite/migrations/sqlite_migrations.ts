@@ -9,6 +9,7 @@ import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { setUpSqliteLogWithin } from "../changes/set_up_sqlite_log.ts";
 import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { columnSqlOf } from "../sql/image_json.ts";
+import { newStep } from "../../../db/migrations/plan/table_migration.ts";
 import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
 
 export const sqliteMigrationsEngine: MigrationsEngine = {
@@ -21,6 +22,13 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
   },
   planning: {
     steps: sqliteMigrationSteps,
+    // Each migration locks the whole file against other writes.
+    lockOf: () => null,
+    writtenParts: (steps) => {
+      const rebuilds = steps.some(({ sql }) => sql.startsWith("PRAGMA legacy_alter_table"));
+      const off = newStep("PRAGMA foreign_keys = OFF", "tables are created again");
+      return [{ isApart: false, steps: rebuilds ? [off, ...steps] : steps }];
+    },
     // SQLite checks foreign keys at the end of the transaction, so the order of drops is free.
     dropsTogether: false,
     renamesConstraints: false,
@@ -44,6 +52,8 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
       }
       return await driver.restructure(work);
     },
+    apart: (driver, work) => work(driver),
+    unusableIndexes: () => Promise.resolve([]),
     hasOneWriter: true,
     async integrity(connection) {
       const before = await readFileIntegrity(connection);
