@@ -125,7 +125,7 @@ testOnPostgres("the plan names the lock that each statement takes", async (url) 
     const found: [string, string | null][] = [];
     const run = async (sql: string) =>
       await db.driver.transaction(async (connection) => {
-        // Tables that a statement creates are locked, too, but nobody waits for them.
+        // Tables that a statement creates are locked, too, but no client waits for them.
         const { rows: known } = await connection.query({ text: existing, values: [] });
         await connection.query({ text: sql, values: [] });
         const { rows } = await connection.query({

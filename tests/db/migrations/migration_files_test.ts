@@ -85,7 +85,7 @@ testOnDialects("files of SQL are run once, in order, each in a transaction", asy
   }
 });
 
-testOnDialects("a file without a transaction goes on where it stopped", async (engine) => {
+testOnDialects("a file without a transaction continues where it stopped", async (engine) => {
   const db = await engine.open();
   const isPostgres = db.dialect.engine === "postgres";
   const concurrently = isPostgres ? "CONCURRENTLY " : "";

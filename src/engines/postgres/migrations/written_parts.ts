@@ -6,7 +6,7 @@ import { postgresLockOf } from "./statement_locks.ts";
 
 /**
  * Returns the steps of a migration as the parts of files. Steps that read all rows of an existing
- * table or build an index are replaced by steps that do not block reads and writes meanwhile. These
+ * table or build an index are replaced by steps that do not block reads and writes. These
  * steps must commit alone, so they form the second part.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
