@@ -75,7 +75,7 @@ export async function refuseWrites(
   const { method, path } = context.req;
   // The dashboard sends a POST to test filters, although it changes no rows.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
-  if (writingMethods.has(method)) {
+  if (writingMethods.has(method) && !(method === "POST" && /\/query\/?$/.test(path))) {
     throw new Problem(
       "method-not-allowed",
       `Cannot ${method} here: the database was opened read-only, start with --write to change it`,

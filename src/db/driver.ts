@@ -108,6 +108,8 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
+  /** The signals of other programs that have changed tables. Absent without such signals. */
+  readonly schemaSignals?: Pick<Signals, "listen"> | undefined;
   /** The tables that this driver has created. The check of the tables at startup skips them. */
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */

@@ -8,7 +8,7 @@ import { keySegmentSchema } from "./column_json_schema.ts";
 import { possibleProblems } from "./operation_problems.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import { describeProcedure } from "./procedure_schema.ts";
-import { queryParameters } from "./parameters.ts";
+import { listBody, queryParameters } from "./parameters.ts";
 import { relationsInUpdateBody } from "./relation_bodies.ts";
 import { optimisticIdSchema, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
@@ -85,6 +85,7 @@ const filter: JsonSchema = {
 const bodies: Readonly<Record<OperationName, ((facts: BodyFacts) => JsonSchema) | null>> = {
   ...{ list: null, get: null, delete: null, count: null, search: null, aggregate: null },
   ...{ subscribe: null, "subscribe-aggregate": null, import: null, export: null, restore: null },
+  query: ({ resource }) => listBody(resource),
   create: ({ name }) => schemaRef(`${name}Create`),
   update: ({ name }) => schemaRef(`${name}Update`),
   replace: ({ name }) => schemaRef(`${name}Replace`),

@@ -2,7 +2,7 @@ import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
-import type { Route } from "../resource/routes/endpoint.ts";
+import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
@@ -12,7 +12,7 @@ export function requestHeaders(
   resource: Resource,
   facts: OpenapiInput,
 ): readonly JsonSchema[] {
-  const { endpoint, method } = route;
+  const { endpoint } = route;
   return [
     ...conditionHeaders(route, resource),
     ...operationProperties[endpoint.name].named && resource.hub() !== null
@@ -21,7 +21,7 @@ export function requestHeaders(
     ...endpoint.name === "subscribe"
       ? [header("Last-Event-ID", "Continues after this event; precedes `resumeFrom`.")]
       : [],
-    ...facts.isIdempotent && method !== "GET" && endpoint.name !== "import"
+    ...facts.isIdempotent && !isRead(route) && endpoint.name !== "import"
       ? [header("Idempotency-Key", "The request is executed once for each key.")]
       : [],
     ...challengeHeaders(route, resource, facts),
@@ -38,8 +38,11 @@ function header(
 
 function conditionHeaders({ endpoint }: Route, resource: Resource): readonly JsonSchema[] {
   const { etag } = resource;
-  if (etag === null) return [];
   const { name } = endpoint;
+  if (name === "query") {
+    return [header("If-None-Match", "Answers 304 where the page still has one of these ETags.")];
+  }
+  if (etag === null) return [];
   if (name === "get") {
     return [header("If-None-Match", "Answers 304 where the row still has one of these ETags.")];
   }

@@ -1,18 +1,19 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
-import type { Route } from "../resource/routes/endpoint.ts";
+import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the codes of the problems with which a route of a resource can respond. */
 export function possibleProblems(
-  { endpoint, method, path }: Route,
+  route: Route,
   resource: Resource,
   facts: OpenapiInput,
 ): readonly ProblemSlug[] {
+  const { endpoint, path } = route;
   const { name, takesBody } = endpoint;
-  const isWrite = method !== "GET";
+  const isWrite = !isRead(route);
   const namesRow = path.startsWith("/:id");
   return [
     "invalid-parameter",
@@ -35,7 +36,7 @@ export function possibleProblems(
     ...isWrite ? writeProblems(facts) : [],
     ...operationProperties[name].problems,
     ...tagProblems(name, resource),
-    ...protectionProblems({ endpoint, method, path }, resource, facts),
+    ...protectionProblems(route, resource, facts),
     ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
     ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
   ];

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OperationName } from "../resource/model/operation.ts";
-import type { Route } from "../resource/routes/endpoint.ts";
+import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
@@ -14,13 +14,13 @@ export function successResponses(
   procedure: string | null,
   { isIdempotent }: OpenapiInput,
 ): JsonSchema {
-  const { endpoint, method } = route;
+  const { endpoint } = route;
   const [status, description, contentOf, headersOf] = successes[endpoint.name];
   const content = contentOf?.({ resource, name, procedure });
   const headers = {
     ...headersOf?.(resource),
     ...(isLimited(route, resource) ? limitHeaders : {}),
-    ...(isIdempotent && method !== "GET" ? { "Idempotency-Replayed": text } : {}),
+    ...(isIdempotent && !isRead(route) ? { "Idempotency-Replayed": text } : {}),
   };
   return {
     [status]: {
@@ -31,8 +31,8 @@ export function successResponses(
     ...(endpoint.name === "create" && mayUpsert(resource)
       ? { 200: changedInstead(headers, content) }
       : {}),
-    ...(endpoint.name === "get" && resource.etag !== null
-      ? { 304: { description: "The row is as `If-None-Match` says.", headers: { ETag: text } } }
+    ...(endpoint.name === "query" || endpoint.name === "get" && resource.etag !== null
+      ? { 304: { description: "`If-None-Match` has this ETag.", headers: { ETag: text } } }
       : {}),
   };
 }
@@ -81,6 +81,7 @@ const countOf = () => json(objectOf({ count: whole }));
 
 const successes: Readonly<Record<OperationName, Success>> = {
   list: [200, "A page.", pageContent],
+  query: [200, "A page.", pageContent, () => ({ ETag: text })],
   export: [200, "A page.", pageContent],
   get: [200, "The row.", ({ name }) => json(schemaRef(`${name}Selection`)), tagOf],
   count: [200, "The number of rows.", countOf],

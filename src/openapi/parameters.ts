@@ -16,6 +16,7 @@ type Parameters = (resource: Resource) => readonly JsonSchema[];
 const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   ...{ update: null, replace: null, delete: null, "batch-create": null, "batch-update": null },
   ...{ "batch-replace": null, "batch-delete": null, procedure: null, export: null, restore: null },
+  query: null,
   list: listParameters,
   get: viewParameters,
   create: (resource) =>
@@ -51,6 +52,14 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
     flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
   ],
 };
+
+/** Returns the parameters of a list as the members of a body. */
+export function listBody(resource: Resource): JsonSchema {
+  const members = listParameters(resource).map(({ name, schema, description }) =>
+    [name, { ...Object(schema), description }] as const
+  );
+  return { type: "object", properties: Object.fromEntries(members) };
+}
 
 function listParameters(resource: Resource): readonly JsonSchema[] {
   return [

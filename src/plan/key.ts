@@ -69,6 +69,7 @@ export const reservedPathSegments: ReadonlySet<string> = new Set([
   "batch",
   "count",
   "import",
+  "query",
   "rpc",
   "search",
   "subscribe",

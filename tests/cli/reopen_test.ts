@@ -2,7 +2,47 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { alteredDatabases, serveAltered } from "../support/altered_database.ts";
 import { testUnless } from "../support/skip.ts";
 
+/** The event trigger of docs/existing-databases.md. */
+const eventTrigger = [
+  ...(await Deno.readTextFile(new URL("../../docs/existing-databases.md", import.meta.url)))
+    .matchAll(/```sql\n(CREATE FUNCTION notify_service_schema[^`]*)```/g),
+].flatMap(([, statements = ""]) => statements.split(/;\n(?=CREATE)/));
+
+/** How another program announces a change: by what it runs before and after the change. */
+const announcements: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+  ["NOTIFY", [], [`NOTIFY service_schema`]],
+  ["NOTIFY to PostgREST", [], [`NOTIFY pgrst, 'reload schema'`]],
+  ["DDL with the event trigger", eventTrigger, []],
+];
+
 for (const { name, open, missing } of alteredDatabases) {
+  for (const [means, before, after] of name === "postgres" ? announcements : []) {
+    testUnless(
+      missing,
+      `${name}: the tables are read again after ${means}, without a request`,
+      async () => {
+        await using db = await open();
+        await db.run(
+          `CREATE TYPE mood AS ENUM ('sad', 'ok')`,
+          `CREATE TABLE notes (id integer PRIMARY KEY, feel mood)`,
+          `INSERT INTO notes VALUES (1, 'sad')`,
+          ...before,
+        );
+        await using served = await serveAltered(db.place, ...means === "NOTIFY" ? ["--write"] : []);
+        const { ask, send } = served;
+        assertEquals(await ask("GET", "notes/1"), [200, { id: 1, feel: "sad" }]);
+        const reopened = served.reopened();
+        await db.run(`ALTER TYPE mood ADD VALUE 'glad'`, ...after);
+        await reopened;
+        const schema = await (await send("__service/schema")).text();
+        assertEquals(schema.includes(`"glad"`), true);
+        assertEquals((await ask("GET", "notes?filter=feel==glad"))[0], 200);
+        const patched = await ask("PATCH", "notes/1", { feel: "glad" });
+        assertEquals(patched[0], means === "NOTIFY" ? 200 : 405);
+      },
+    );
+  }
+
   testUnless(
     missing,
     `${name}: tables that another program alters are served as they are`,

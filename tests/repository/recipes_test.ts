@@ -14,6 +14,7 @@ interface TestedOperation {
 /** Each operation. The compiler asks for a new one. */
 const operations: Readonly<Record<OperationName, TestedOperation>> = {
   "list": { request: "GET /", test: "tests/http/list_test.ts" },
+  "query": { request: "POST /query", test: "tests/http/query_by_body_test.ts" },
   "export": { request: "GET /", test: "tests/http/export_test.ts" },
   "get": { request: "GET /:id", test: "tests/http/crud_test.ts" },
   "count": { request: "GET /count", test: "tests/http/aggregate_test.ts" },

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { schemaVersion } from "../../db/tables/schema_version.ts";
+import type { SignalChannel } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
@@ -57,6 +58,8 @@ class ReopeningService {
   /** Until this monotonic time, the tables are checked every few seconds. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
+  /** The channel on which other programs announce changes of tables. */
+  #channel: Pick<SignalChannel, "close"> | undefined;
   #isClosed = false;
 
   constructor(options: ReopeningOptions) {
@@ -92,11 +95,14 @@ class ReopeningService {
     const stopSignals = takesSignals ? onHangUp(() => this.#reopen(), stopProcess) : () => {};
     if (watches) this.#watchedUntil = Infinity;
     this.#watch();
+    this.#listen(opened);
     const { app } = reopening;
     const close = async () => {
       this.#isClosed = true;
       this.#cancelWatch();
       stopSignals();
+      await this.#channel?.close();
+      await this.#nextCheck;
       await this.#comparing;
       await app.close();
     };
@@ -106,6 +112,14 @@ class ReopeningService {
   #reopen(): void {
     this.#isAsked = true;
     void this.#check();
+  }
+
+  /** Checks the tables after each signal of another program, through the connections of an app. */
+  #listen({ service }: OpenService): void {
+    const before = this.#channel;
+    const check = () => void this.#outside(() => this.#check());
+    this.#channel = service.config.db.driver.schemaSignals?.listen(check);
+    void before?.close();
   }
 
   /** Opens an app. Its runtime has a function that says if tables may have changed since. */
@@ -216,6 +230,7 @@ class ReopeningService {
     this.#watchedUntil = Math.max(this.#watchedUntil, until);
     this.#watch();
     this.#reopening?.replaceBy(next);
+    if (!this.#isClosed) this.#listen(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
 }

@@ -31,16 +31,19 @@ export function createCalls({ transport, path }: Handle): CallFactory {
     { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } = {},
     body,
   ) => {
+    const parameters = queryString(query);
+    // Proxies reject long URLs, so a long query of a list is sent in a body.
+    const isLong = method + place === "GET" && parameters.length > maxQueryLength;
     const response = await transport.send({
-      method,
-      path: path + place + queryString(query),
+      method: isLong ? "POST" : method,
+      path: path + place + (isLong ? "/query" : parameters),
       headers: {
         "if-match": ifMatch,
         "if-none-match": ifNoneMatch,
         "idempotency-key": idempotencyKey,
         "service-optimistic-id": optimisticId,
       },
-      body,
+      body: isLong ? Object.fromEntries(new URLSearchParams(parameters)) : body,
       signal,
       timeoutMs,
     });
@@ -52,6 +55,9 @@ export function createCalls({ transport, path }: Handle): CallFactory {
     return { value, etag: response.headers.get("etag") };
   };
 }
+
+/** The length of a query string that is still sent in the URL. Most proxies allow 8 kB. */
+const maxQueryLength = 6_000;
 
 /** Returns a function that sends the same requests, and returns only the value or one member. */
 export function callForValue(call: Call<CallResult>, member?: string): Call<unknown> {

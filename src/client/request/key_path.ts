@@ -31,4 +31,4 @@ export function requireExactValue<T>(value: T): T {
 }
 
 /** Matches the first character of a segment that is the name of a route. */
-const routeName = /^(?=(aggregate|batch|count|import|rpc|search|subscribe)$)./;
+const routeName = /^(?=(aggregate|batch|count|import|query|rpc|search|subscribe)$)./;

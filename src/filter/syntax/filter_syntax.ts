@@ -29,6 +29,15 @@ export const filterLimits = {
   values: 1000,
 } as const;
 
+/** The limits that differ if the filter is in a body, where no proxy limits its length. */
+export interface FilterLengths {
+  readonly length: number;
+  readonly listValues: number;
+}
+
+/** The limits of a filter in the body of `POST /query`: a list of a thousand UUIDs fits. */
+export const filterLengthsInBody: FilterLengths = { length: 65_536, listValues: 1_000 };
+
 /** The syntax tree of a filter as written, before names are resolved and values are typed. */
 export type FilterSyntax =
   | ComparisonSyntax

@@ -12,6 +12,7 @@ import {
 } from "./scanner.ts";
 import {
   type ComparisonSyntax,
+  type FilterLengths,
   filterLimits,
   type FilterSyntax,
   type GroupSyntax,
@@ -25,11 +26,13 @@ import {
  *
  * `resolveFilter` checks later if fields and operators exist and if values are valid.
  */
-export function parseFilter(text: string): FilterSyntax | null {
-  if (text.length > filterLimits.length) {
-    throw filterTooLarge(filterLimits.length, `${filterLimits.length} characters`);
-  }
-  const state: State = { text, at: 0, openedAt: [], comparisons: 0, values: 0 };
+export function parseFilter(
+  text: string,
+  lengths: FilterLengths = filterLimits,
+): FilterSyntax | null {
+  const { length, listValues } = lengths;
+  if (text.length > length) throw filterTooLarge(length, `${length} characters`);
+  const state: State = { text, at: 0, openedAt: [], comparisons: 0, values: 0, listValues };
   skipSpace(state);
   if (state.at === text.length) return null;
   const syntax = parseChain(state, "or");
@@ -42,6 +45,8 @@ interface State extends Scanner {
   readonly openedAt: number[];
   comparisons: number;
   values: number;
+  /** The maximum number of values in one list. */
+  readonly listValues: number;
 }
 
 /** Parses terms with one operator between them to a group. `and` binds tighter than `or`. */
@@ -159,8 +164,8 @@ function parseList(state: State, opened: number): Literal[] {
   do {
     state.at++;
     skipSpace(state);
-    if (values.length === filterLimits.listValues) {
-      throw filterTooLarge(state.at, `${filterLimits.listValues} values of a list`);
+    if (values.length === state.listValues) {
+      throw filterTooLarge(state.at, `${state.listValues} values of a list`);
     }
     values.push(parseValue(state));
     skipSpace(state);

@@ -1,8 +1,7 @@
 import type { Rule } from "../../filter/rule.ts";
-import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import { nearestName } from "../../problem/nearest_name.ts";
 import { showValue } from "../../problem/show_value.ts";
-import type { Query } from "../http/query_parameters.ts";
+import { parameterText, type Query } from "../http/query_parameters.ts";
 
 export type AnyCallOptions = Readonly<Record<string, unknown>>;
 
@@ -27,11 +26,6 @@ export type CallName = keyof typeof optionsOf;
 
 /** Options that become headers of the request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
-
-/** Options that are lists of names. In the request, names with special characters are quoted. */
-const nameLists: ReadonlySet<string> = new Set([
-  ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
-]);
 
 /**
  * Returns the options of a call as query parameters, in which arrays are strings. Throws a
@@ -74,12 +68,6 @@ export function filterOf(given: unknown): string | Rule {
     if ("kind" in given && typeof given.kind === "string") return given as Rule;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);
-}
-
-function parameterText(option: string, value: unknown): string {
-  if (!Array.isArray(value)) return String(value);
-  const items = value.map(String);
-  return (nameLists.has(option) ? items.map(quoteName) : items).join(",");
 }
 
 function unknownOption(name: string, option: string, known: readonly string[]): TypeError {

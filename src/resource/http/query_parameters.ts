@@ -1,4 +1,5 @@
 import type { Rule } from "../../filter/rule.ts";
+import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
@@ -6,6 +7,8 @@ import { Problem } from "../../problem/problem.ts";
 export interface Query extends ReadonlyMap<string, string> {
   /** The filter of a call by server-side code, unless the filter is a string. */
   readonly codeFilter?: Rule;
+  /** True for parameters in a body, in which a filter can be longer. */
+  readonly isInBody?: true;
 }
 
 const knownParameters: ReadonlySet<string> = new Set([
@@ -82,6 +85,18 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     isAfterEmpty = false;
   }
   return query;
+}
+
+/** Parameters that are lists of names. Names with special characters are quoted. */
+const nameLists: ReadonlySet<string> = new Set([
+  ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
+]);
+
+/** Returns the text of a parameter. Names in a list are quoted if they need it. */
+export function parameterText(name: string, value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  const items = value.map(String);
+  return (nameLists.has(name) ? items.map(quoteName) : items).join(",");
 }
 
 /** Parses a query parameter that is `true` or `false` (the default). Throws a 400 otherwise. */

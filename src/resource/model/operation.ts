@@ -55,6 +55,7 @@ export type OperationName =
   | "export"
   | "get"
   | "count"
+  | "query"
   | "aggregate"
   | "search"
   | "create"

@@ -47,6 +47,13 @@ export const operationProperties: Readonly<Record<OperationName, OperationProper
     problems: ["filter-parse-error", "cursor-invalid", "query-too-expensive"],
     ...{ client: "list", code: "list" },
   },
+  query: {
+    ...scan,
+    summary: "Lists a page of rows, with parameters in the body",
+    problems: ["filter-parse-error", "cursor-invalid", "query-too-expensive"],
+    client: { none: "`list` sends a long query in a body" },
+    code: { none: "`list` has no URL whose length is limited" },
+  },
   export: {
     ...scan,
     summary: "Exports rows",

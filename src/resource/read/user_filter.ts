@@ -20,10 +20,12 @@ import {
 } from "../../filter/resolve_filter.ts";
 import {
   type ComparisonSyntax,
+  filterLengthsInBody,
   filterLimits,
   type FilterSyntax,
   termsOfSyntax,
 } from "../../filter/syntax/filter_syntax.ts";
+import { parseFilter } from "../../filter/syntax/parse_filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import {
@@ -55,7 +57,7 @@ export interface PositionedComparison {
 
 /** Returns the comparisons of a user's filter, in their order and without tests for NULL. */
 export function comparisonsOf(text: string, resource: Resource): readonly PositionedComparison[] {
-  const parsed = resource.filters.parse(text);
+  const parsed = parseFilter(text, filterLengthsInBody);
   const found: PositionedComparison[] = [];
   if (parsed === null) return found;
   resolveFilterWith(parsed, columnsInReach(resource, maxSteps), (syntax, column, operator) => {
@@ -68,8 +70,12 @@ export function comparisonsOf(text: string, resource: Resource): readonly Positi
 
 /** Parses a query's filter like {@link parseRelationFilter}, or resolves its `codeFilter`. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
-  const { codeFilter } = query;
-  if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);
+  const { codeFilter, isInBody } = query;
+  if (codeFilter === undefined) {
+    const text = query.get("filter");
+    if (isInBody !== true) return parseRelationFilter(text, resource);
+    return resolvedFilter(parseFilter(text ?? "", filterLengthsInBody), resource);
+  }
   const context = columnsInReach(resource, maxSteps);
   const filter = resolveCodeFilter(codeFilter, context, resource.filters);
   return filter === null ? everyRow : relationFilterOf(filter, resource, () => {});
@@ -77,7 +83,10 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
 
 /** Parses a user's filter, in which dotted names can lead through filterable relations. */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
-  const syntax = text === undefined ? null : resource.filters.parse(text);
+  return resolvedFilter(text === undefined ? null : resource.filters.parse(text), resource);
+}
+
+function resolvedFilter(syntax: FilterSyntax | null, resource: Resource): RelationFilter {
   if (syntax === null) return everyRow;
   const filter = resolveFilter(syntax, columnsInReach(resource, maxSteps));
   return relationFilterOf(filter, resource, () => requireFewWalks(syntax, resource));

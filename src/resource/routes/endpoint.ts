@@ -53,6 +53,11 @@ export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
 
+/** Returns true if requests to a route change nothing, although `POST /query` has a body. */
+export function isRead({ method, endpoint }: Route): boolean {
+  return method === "GET" || endpoint.name === "query";
+}
+
 /** Returns the endpoint of an operation, which exists only if all `capabilities` are enabled. */
 export function endpointOf<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

@@ -5,7 +5,7 @@ import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HandleIdempotently, IdempotentAnswers } from "./idempotent_request_handlers.ts";
-import type { ResourceRoute } from "./endpoint.ts";
+import { isRead, type ResourceRoute } from "./endpoint.ts";
 import {
   type ReceivedRequest,
   RoutedRequest,
@@ -29,7 +29,7 @@ export function createRequestHandler(options: AnswerOptions): RequestHandler {
     const { endpoint, resource } = route;
     const request = new RoutedRequest(received, route, options);
     endpoint.requireAccess(request.user, resource);
-    const key = route.method === "GET" ? null : received.request.headers.get("idempotency-key");
+    const key = isRead(route) ? null : received.request.headers.get("idempotency-key");
     const byKey = key === null ? null : options.idempotency?.byKey(key, request, resource) ?? null;
     const protection = endpoint.protection(resource);
     if (protection !== undefined) {

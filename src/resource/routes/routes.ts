@@ -20,6 +20,7 @@ import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
 import type { Resource } from "../model/resource.ts";
+import { queryByBody } from "./query_by_body.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
@@ -43,10 +44,13 @@ const exports: ReadonlyMap<string, Endpoint> = new Map(
   [csv, ndjson].map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
 );
 
+const listing = listOrExport(endpointOf(list), exports);
+
 /** All routes except procedures. Fixed paths come first, for routers that use the first match. */
 const fixedRoutes: readonly Route[] = [
-  route("GET", "/", listOrExport(endpointOf(list), exports)),
+  route("GET", "/", listing),
   route("POST", "/", createOrUpsert(endpointOf(create, "enableCreate"), endpointOf(upsert))),
+  route("POST", "/query", queryByBody(listing)),
   route("GET", "/count", endpointOf(count)),
   route("GET", "/aggregate", endpointOf(aggregate, "enableAggregations")),
   route(

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { rsql, ServiceError } from "../../../exports/client.ts";
+import { type Client, rsql, ServiceError } from "../../../exports/client.ts";
 import { testOnDialects } from "../../support/http.ts";
-import { withPosts } from "./posts_service.ts";
+import { type PostsApi, withPosts } from "./posts_service.ts";
 
 testOnDialects(
   "a client lists rows, with every parameter of a list",
@@ -27,6 +27,32 @@ testOnDialects(
       assertEquals(next.items.map(({ title }) => title), ["Cake"]);
       assertEquals((await api.posts.list({ cursor: null, limit: undefined })).items.length, 2);
     }),
+);
+
+testOnDialects(
+  "a query that is too long for a URL is sent in a body",
+  async (engine) => {
+    const sent: string[] = [];
+    const work = async (api: Client<PostsApi>) => {
+      await api.posts.import(Array.from({ length: 9 }, (_, id) => ({ id, title: `é${id}+ &` })));
+      const ids = Array.from({ length: 900 }, (_, index) => index * 2 + 1);
+      const filter = rsql`id=in=${ids};title!=${"é".repeat(500)}`;
+      sent.length = 0;
+      const found: string[] = [];
+      for await (const { title } of api.posts.all({ filter, limit: 2, select: ["id", "title"] })) {
+        found.push(title);
+      }
+      assertEquals(found, ["é1+ &", "é3+ &", "é5+ &", "é7+ &"]);
+      assertEquals((await api.posts.list({ filter: rsql`id=in=${[1, 2]}` })).items.length, 2);
+      assertEquals(sent, ["POST /api/posts/query", "POST /api/posts/query", "GET /api/posts"]);
+    };
+    await withPosts(engine, work, ({ fetch }) => ({
+      fetch: (request) => {
+        sent.push(`${request.method} ${new URL(request.url).pathname}`);
+        return Promise.resolve(fetch(request));
+      },
+    }));
+  },
 );
 
 testOnDialects(

@@ -42,6 +42,7 @@ export interface PostgresDriverOptions {
   readonly isShared: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
+  readonly schemaSignals?: Driver["schemaSignals"];
   /** True if a connection can send several statements before the first response. Default: false. */
   readonly pipelines?: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no query plans. */
@@ -63,6 +64,7 @@ class PostgresDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals: Signals | null;
+  readonly schemaSignals: Driver["schemaSignals"];
   readonly created: WeakSet<TableInfo> = new WeakSet();
   readonly loneWrites: Connection;
   readonly #options: PostgresDriverOptions;
@@ -104,6 +106,7 @@ class PostgresDriver implements Driver {
     this.label = options.label;
     this.isShared = options.isShared;
     this.signals = options.signals;
+    this.schemaSignals = options.schemaSignals;
   }
 
   async query(statement: Statement): Promise<QueryResult> {

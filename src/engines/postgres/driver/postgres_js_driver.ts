@@ -13,7 +13,7 @@ import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { toPostgresError } from "./postgres_errors.ts";
 import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
-import { createPostgresSignals } from "./postgres_signals.ts";
+import { createPostgresSignals, schemaChannels } from "./postgres_signals.ts";
 import { RoleWatch } from "./role_watch.ts";
 
 export type { PostgresOptions };
@@ -65,6 +65,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     clock,
     isShared: true,
     signals: plan.isPooled || readOnly ? null : createPostgresSignals(direct),
+    ...(plan.isPooled ? {} : { schemaSignals: createPostgresSignals(direct, schemaChannels) }),
     // With a pooler, a statement with values costs two round trips: to describe and to run it.
     pipelines: !isPooled,
     renewConnections,

@@ -7,8 +7,15 @@ import {
 
 const listenAgainMs = 1_000;
 
+/** The channels for signals that the tables may have changed. The second is PostgREST's. */
+export const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
+
 /** Creates signals between processes by LISTEN and NOTIFY. Each listener has its own connection. */
-export function createPostgresSignals(options: PostgresJsConnectionOptions): Signals {
+export function createPostgresSignals(
+  options: PostgresJsConnectionOptions,
+  channels: readonly string[] = [changesChannel],
+): Signals {
+  const isOfChanges = channels !== schemaChannels;
   return {
     listen(onSignal) {
       let isClosed = false;
@@ -17,14 +24,14 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
-      options.listeners.count++;
+      if (isOfChanges) options.listeners.count++;
       options.choice.onMove.add(moved);
 
       async function open(): Promise<void> {
         const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
         try {
           await fresh.opening;
-          await fresh.run(`LISTEN ${changesChannel}`, []);
+          for (const channel of channels) await fresh.run(`LISTEN ${channel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
           // Without a connection, the listener may have missed signals, so it polls now.
           onSignal(false);
@@ -56,7 +63,7 @@ export function createPostgresSignals(options: PostgresJsConnectionOptions): Sig
             .catch(() => fresh.drop());
         },
         async close() {
-          if (!isClosed) options.listeners.count--;
+          if (isOfChanges && !isClosed) options.listeners.count--;
           isClosed = true;
           options.choice.onMove.delete(moved);
           cancel();

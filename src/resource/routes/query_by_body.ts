@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { Problem } from "../../problem/problem.ts";
+import { jsonContentType, type Reply } from "../../protocol/reply.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
+import { listsTag } from "../http/etag.ts";
+import { parameterText, parseQuery, type Query } from "../http/query_parameters.ts";
+import type { ResourceRequest } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/**
+ * Returns the endpoint that reads as `reading` does, with parameters from a JSON body in place of
+ * the URL. A JSON response has an ETag, which is a hash of its body.
+ */
+export function queryByBody(reading: Endpoint): Endpoint {
+  return {
+    ...reading,
+    name: "query",
+    takesBody: true,
+    run: (request, user, resource) =>
+      chain(
+        reading.run(withBodyAsQuery(request, reading, resource), user, resource),
+        (reply) => taggedReply(reply, request.header("if-none-match")),
+      ),
+  };
+}
+
+function withBodyAsQuery(
+  request: ResourceRequest,
+  reading: Endpoint,
+  resource: Resource,
+): ResourceRequest {
+  const [inUrl] = request.query.keys();
+  if (inUrl !== undefined) {
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot use "${inUrl}" in the URL of POST /query: the parameters are members of the body`,
+    );
+  }
+  return { ...request, body: undefined, query: queryOfBody(request.body, reading, resource) };
+}
+
+/** Parses the members of a body like the parameters of a URL, so both have the same errors. */
+function queryOfBody(body: unknown, reading: Endpoint, resource: Resource): Query {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
+  }
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  const raw = members.map(([name, value]) => {
+    const isText = ["string", "number", "bigint", "boolean"].includes(typeof value);
+    if (!isText && !(Array.isArray(value) && value.every((item) => typeof item === "string"))) {
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot use "${
+          name.slice(0, 20)
+        }": it must be a string, a number, a boolean or a list of strings`,
+      );
+    }
+    const text = parameterText(name, value);
+    return `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(text.toWellFormed())}`;
+  });
+  const query = parseQuery(raw.join("&"), resource.strictQuery, reading.ownParameters(resource));
+  return Object.assign(new Map(query), { isInBody: true } as const);
+}
+
+/** Adds an ETag to a JSON response, or returns a 304 if `If-None-Match` contains the ETag. */
+function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Reply> {
+  const { status, headers, body } = reply;
+  const isJson = headers["content-type"]?.startsWith(jsonContentType) === true;
+  if (status !== 200 || body === null || !isJson) return reply;
+  const hash = createHash("sha256");
+  const tagged = (body: Reply["body"]): Reply => {
+    const etag = `"${hash.digest("base64url")}"`;
+    if (ifNoneMatch === null || !listsTag(ifNoneMatch, [etag])) {
+      return { status, headers: { ...headers, etag }, body };
+    }
+    const { "content-type": _type, "content-length": _length, ...kept } = headers;
+    return { status: 304, headers: { ...kept, etag }, body: null };
+  };
+  if (typeof body !== "string") return hashParts(body, hash).then(tagged);
+  hash.update(body);
+  return tagged(body);
+}
+
+/** Hashes a body that is in memory in parts. Returns a stream of the same parts. */
+async function hashParts(
+  body: ReadableStream<Uint8Array>,
+  hash: { update(part: Uint8Array): unknown },
+): Promise<ReadableStream<Uint8Array>> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) {
+    hash.update(part);
+    parts.push(part);
+  }
+  return ReadableStream.from(parts);
+}
