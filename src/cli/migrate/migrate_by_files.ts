@@ -9,17 +9,17 @@ import { filesToUndo, undoFiles } from "../../db/migrations/files/undo_files.ts"
 import type { MigrationFile } from "../../db/migrations/files/migration_files.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
-import { counted, type MigrateTerminal, requireYes } from "./migrate_terminal.ts";
 
-export interface FilesOfDatabase {
-  readonly db: Database;
-  readonly folder: string;
+export interface MigrateTerminal {
+  readonly print: (line: string) => void;
+  /** Asks the user a yes/no question. Null without a terminal. */
+  readonly ask: ((question: string) => boolean) | null;
 }
 
 /** Applies the SQL files of a folder, records them, or undoes applied ones. */
 export async function migrateByFiles(
   command: MigrateCommand,
-  { db, folder }: FilesOfDatabase,
+  { db, folder }: { readonly db: Database; readonly folder: string },
   dialogue: MigrateTerminal,
 ): Promise<void> {
   const { baseline, resume, down } = command;
@@ -62,4 +62,18 @@ function show(
 ): void {
   const state = done === null ? "" : ` (${done} of ${statements.length} statements have run)`;
   print(`-- ${name}${state}\n${statements.map((statement) => `${statement};`).join("\n")}`);
+}
+
+export function requireYes(
+  { yes }: MigrateCommand,
+  { ask }: MigrateTerminal,
+  question: string,
+): void {
+  if (yes) return;
+  if (ask === null) throw new Error("Cannot ask for a yes without a terminal: add --yes");
+  if (!ask(question)) throw new Error("Nothing was changed.");
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

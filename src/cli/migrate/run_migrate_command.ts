@@ -15,9 +15,8 @@ import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { printableLines } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
-import { migrateByFiles } from "./migrate_by_files.ts";
-import { counted, type MigrateTerminal, requireYes, titleOf } from "./migrate_terminal.ts";
-import { writePlan } from "./written_files.ts";
+import { counted, migrateByFiles, type MigrateTerminal, requireYes } from "./migrate_by_files.ts";
+import { titleOf, writePlan } from "./written_files.ts";
 import { type DatabaseToMigrate, openMigrated } from "./database_to_migrate.ts";
 import type { Database } from "../../db/database.ts";
 

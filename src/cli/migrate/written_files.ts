@@ -2,8 +2,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { engineOf } from "../../db/engine/engine_of.ts";
 import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
-import type { MigrationPlan } from "../../db/migrations/migration_plan.ts";
-import { titleOf } from "./migrate_terminal.ts";
+import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";
 
 /**
  * Writes a plan to numbered files of SQL, and returns their names. A second file contains the
@@ -31,4 +30,11 @@ export async function writePlan(
 function textOf({ isApart, steps }: WrittenPart): string {
   const statements = steps.map((step) => `-- ${titleOf(step)}\n${step.sql};\n`);
   return [...(isApart ? ["-- no transaction\n"] : []), ...statements].join("\n");
+}
+
+/** Returns the purpose of a statement in one line, its lock, and the part that it loses. */
+export function titleOf({ purpose, lock, loses }: MigrationStep): string {
+  const locks = lock === null ? "" : ` (lock: ${lock})`;
+  const values = loses === null ? "" : `: VALUES OF ${loses} ARE LOST`;
+  return `${purpose.replaceAll(/\s+/g, " ")}${locks}${values}`;
 }

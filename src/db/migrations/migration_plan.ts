@@ -34,14 +34,5 @@ export interface MigrationStep {
   readonly lock: string | null;
 }
 
-/** The changes besides additions that the operator allows a migration to make. */
-export interface MigrationRights {
-  /**
-   * The parts that the migration can drop. `notes.size` is a column, or the values that its new
-   * type cannot store. `notes.by_size` is an undeclared index, and `notes` a whole undeclared
-   * table.
-   */
-  readonly allowDrop: readonly string[];
-  /** Undeclared columns to keep, such as `notes.size`. They are not renamed. */
-  readonly keep: readonly string[];
-}
+/** The changes besides additions that the operator allows a migration to make, by their names. */
+export type MigrationRights = Readonly<Record<"allowDrop" | "keep", readonly string[]>>;

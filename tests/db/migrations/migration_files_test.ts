@@ -129,6 +129,15 @@ testOnDialects("a file without a transaction continues where it stopped", async 
       const done = await Promise.all([run(folder), run(folder)]);
       assertEquals(done.flat(), ["3_vacuum.sql"]);
       assertEquals(await read(db, "SELECT current_setting('lock_timeout')"), ["5s"]);
+      // The connection is lost in the middle of a statement, as when the process is killed.
+      await write({ "4_lost.sql": "-- no transaction\nSELECT 1; SELECT pg_sleep(60);" });
+      const lost = assertRejects(() => run(folder), Error);
+      const sleeping = "FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(60)%'";
+      while ((await read(db, `SELECT pg_terminate_backend(pid) ${sleeping}`)).length === 0);
+      await lost;
+      await assertRejects(() => run(folder), Error, "stopped after 1 of 2 statements");
+      await write({ "4_lost.sql": "-- no transaction\nSELECT 1; SELECT 2;" });
+      assertEquals(await run(folder, true), ["4_lost.sql"]);
     });
   } finally {
     await db.close();

@@ -41,13 +41,10 @@ export async function pendingFiles({ driver, folder }: FilesRun): Promise<Pendin
 }
 
 /**
- * Applies a folder's files in order, each in its own transaction, and returns their names. Each
- * file is applied once, even if several processes start together. `before` is called before each.
+ * Applies a folder's files in order, and returns their names. Each file is applied once, even if
+ * several processes start together.
  */
-export async function migrateFiles(
-  run: FilesRun,
-  before: (file: MigrationFile) => void = () => {},
-): Promise<readonly string[]> {
+export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   const { driver } = run;
   const { running } = await engineOf(driver).migrations();
   const files = await readMigrationFiles(run.folder, driver.dialect);
@@ -56,7 +53,6 @@ export async function migrateFiles(
     const apply = async (connection: Connection) => {
       const found = pendingOf(files, await appliedMigrations(connection, driver.dialect));
       if (!found.pending.includes(file)) return;
-      before(file);
       if (file.isApart) {
         await applyApart(file, connection, { ...run, done: found.begun.get(file.name) ?? null });
       } else {
