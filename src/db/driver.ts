@@ -106,6 +106,8 @@ export interface Driver extends Connection {
   onCommit(listener: () => void): () => void;
   /** True if other processes can write to the database. */
   readonly isShared: boolean;
+  /** True if a pooler can run each transaction on another connection. Absent without a pooler. */
+  readonly isPooled?: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
   /** The signals of other programs that have changed tables. Absent without such signals. */

@@ -5,6 +5,8 @@ import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { testOnDialects } from "../../support/http.ts";
+import { testOnPostgres } from "../../support/postgres_tests.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import type { Database } from "../../../src/db/database.ts";
 
 const random = { bytes: (length: number) => new Uint8Array(length) };
@@ -191,6 +193,19 @@ testOnDialects(
   },
 );
 
+testOnPostgres("a file without a transaction is not run through a pooler", async (url) => {
+  const { driver, close } = await openDatabase(`${url}?prepare=false`);
+  try {
+    await inFolder(async (folder, write) => {
+      await write({ "1_vacuum.sql": "-- no transaction\nVACUUM" });
+      const run = () => migrateFiles({ driver, folder, random });
+      await assertRejects(run, Error, "needs a direct connection to the server");
+    });
+  } finally {
+    await close();
+  }
+});
+
 testOnDialects("files change recorded tables, which stay recorded", async (engine) => {
   const db = await engine.open();
   const notes = table("notes", { id: integer().primaryKey(), title: text(), secret: text() });
@@ -216,7 +231,6 @@ testOnDialects("files change recorded tables, which stay recorded", async (engin
 });
 
 Deno.test("a file that begins by switching foreign keys off may make a table again", async () => {
-  const { openDatabase } = await import("../../../src/engines/open_database.ts");
   const db = await openDatabase("sqlite::memory:");
   const run = (folder: string) => migrateFiles({ driver: db.driver, folder, random });
   try {

@@ -40,6 +40,8 @@ export interface PostgresDriverOptions {
   readonly clock: Clock;
   /** True if other processes can write to the database. */
   readonly isShared: boolean;
+  /** True if a pooler can run each transaction on another connection. */
+  readonly isPooled?: boolean;
   /** The signals to other processes, or null if the connections do not support LISTEN. */
   readonly signals: Signals | null;
   readonly schemaSignals?: Driver["schemaSignals"];
@@ -63,6 +65,7 @@ class PostgresDriver implements Driver {
   readonly dialect: Dialect = postgresDialect({ text: postgresText });
   readonly label: string;
   readonly isShared: boolean;
+  readonly isPooled: boolean;
   readonly signals: Signals | null;
   readonly schemaSignals: Driver["schemaSignals"];
   readonly created: WeakSet<TableInfo> = new WeakSet();
@@ -105,6 +108,7 @@ class PostgresDriver implements Driver {
     });
     this.label = options.label;
     this.isShared = options.isShared;
+    this.isPooled = options.isPooled === true;
     this.signals = options.signals;
     this.schemaSignals = options.schemaSignals;
   }

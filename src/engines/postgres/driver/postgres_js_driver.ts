@@ -64,6 +64,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     raisedMessages: options.raisedMessages,
     clock,
     isShared: true,
+    isPooled,
     signals: plan.isPooled || readOnly ? null : createPostgresSignals(direct),
     ...(plan.isPooled ? {} : { schemaSignals: createPostgresSignals(direct, schemaChannels) }),
     // With a pooler, a statement with values costs two round trips: to describe and to run it.

@@ -56,7 +56,15 @@ export const postgresMigrationsEngine: MigrationsEngine = {
         for (const text of serverLock) await connection.query({ text, values: [] });
         return await work(connection);
       }),
-    apart: (driver, work) => driver.transaction((connection) => runApart(connection, work)),
+    async apart(driver, work) {
+      if (driver.isPooled === true) {
+        throw new Error(
+          "Cannot migrate: a file without a transaction needs a direct connection to the server, " +
+            `and ${driver.label} is a pooler`,
+        );
+      }
+      return await driver.transaction((connection) => runApart(connection, work));
+    },
     async unusableIndexes(connection) {
       const name = { name: cell.text("relname") };
       const from = "FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE NOT indisvalid";
