@@ -4,9 +4,12 @@ import { engineOf } from "../../../src/db/engine/engine_of.ts";
 import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
 import { migrateTables, type Migration } from "../../../src/db/migrations/migrate_tables.ts";
 import type { MigrateOptions } from "../../../src/db/migrations/migrate_options.ts";
+import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
+import { writePlan } from "../../../src/cli/migrate/written_files.ts";
 import { createTables } from "../../../src/db/tables/create_tables.ts";
 import type { TableInfo } from "../../../src/schema/table_info.ts";
 import { testOnDialects } from "../../support/http.ts";
+import { scratchFolder } from "../../support/scratch.ts";
 import { allowDrop, migratedRows, newest, trackerRows, trackerTables } from "./tracker_versions.ts";
 import type { Database } from "../../../src/db/database.ts";
 
@@ -97,6 +100,34 @@ testOnDialects("each older schema becomes the newest one with all its rows", asy
       assertEquals(await stateOf(db, tables), wanted, `version ${version}`);
       assertEquals(await differences(db, tables), []);
       assertEquals((await migrate(db, tables)).isApplied, false);
+    }
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("each older schema becomes the newest one by the written files", async (engine) => {
+  const tables = trackerTables(newest);
+  const fresh = await engine.open();
+  await createTables(fresh.driver, tables);
+  const wanted = await stateOf(fresh, tables);
+  await fresh.close();
+  const db = await engine.open();
+  try {
+    const step = db.dialect.engine === "sqlite" ? 3 : 5;
+    for (let version = 1; version < newest; version += step) {
+      await using folder = await scratchFolder();
+      await emptied(db);
+      await createTables(db.driver, trackerTables(version));
+      for (const text of trackerRows(version, db.dialect)) await db.query({ text, values: [] });
+      const plan = await migrate(db, tables, { allowDrop, dryRun: true });
+      await writePlan(plan, { db, folder: folder.path, name: "newest" });
+      const random = { bytes: (length: number) => new Uint8Array(length) };
+      await migrateFiles({ driver: db.driver, folder: folder.path, random });
+      assertEquals(await rowsOf(db), migratedRows(version), `rows of version ${version}`);
+      assertEquals(await stateOf(db, tables), wanted, `version ${version}`);
+      assertEquals(await differences(db, tables), []);
+      await db.query({ text: "DROP TABLE _service_migrations", values: [] });
     }
   } finally {
     await db.close();
