@@ -5,7 +5,7 @@ import {
   pendingFiles,
   recordFiles,
 } from "../../db/migrations/files/migrate_files.ts";
-import { filesToUndo, undoFiles } from "../../db/migrations/files/undo_files.ts";
+import { filesToUndo, undoFiles, undoneBy } from "../../db/migrations/files/undo_files.ts";
 import type { MigrationFile } from "../../db/migrations/files/migration_files.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
@@ -47,12 +47,12 @@ async function undo(
   dialogue: MigrateTerminal,
 ): Promise<void> {
   const undone = await filesToUndo(run, command.down ?? 0);
-  for (const { file } of undone) show(file, dialogue);
+  for (const file of undone) show(file, dialogue);
   if (undone.length === 0) dialogue.print(`${run.driver.label} has no applied file to undo.`);
   if (undone.length === 0 || command.dryRun) return;
   requireYes(command, dialogue, `Undo ${counted(undone.length, "file")}?`);
   await undoFiles(run, undone, command.allowDrop);
-  dialogue.print(`Undone: ${undone.map(({ applied }) => applied).join(", ")}`);
+  dialogue.print(`Undone: ${undone.map(undoneBy).join(", ")}`);
 }
 
 function show(

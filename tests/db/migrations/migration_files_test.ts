@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { filesToUndo, undoFiles } from "../../../src/db/migrations/files/undo_files.ts";
+import { filesToUndo, undoFiles, undoneBy } from "../../../src/db/migrations/files/undo_files.ts";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
@@ -165,7 +165,7 @@ testOnDialects(
         const undo = async (count: number, ...allowDrop: readonly string[]) => {
           const undone = await filesToUndo(run, count);
           await undoFiles(run, undone, allowDrop);
-          return undone.map(({ applied }) => applied);
+          return undone.map(undoneBy);
         };
         await migrateFiles(run);
         await assertRejects(() => undo(1), Error, "Cannot undo 3_no.sql: ");
