@@ -169,6 +169,10 @@ testOnDialects(
         };
         await migrateFiles(run);
         await assertRejects(() => undo(1), Error, "Cannot undo 3_no.sql: ");
+        await write({ "3_no.down.sql": "DROP INDEX CONCURRENTLY a_b" });
+        await assertRejects(() => undo(1), Error, "a down file runs in a transaction");
+        await write({ "3_no.down.sql": "-- no transaction\nDROP TABLE no" });
+        await assertRejects(() => undo(1), Error, "3_no.down.sql must run in a transaction");
         await write({ "3_no.down.sql": "DROP TABLE IF EXISTS absent; DROP TABLE no;" });
         assertEquals(await undo(1), ["3_no.sql"]);
         await db.query({ text: "INSERT INTO a VALUES ('x', 'y')", values: [] });

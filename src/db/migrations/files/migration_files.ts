@@ -101,8 +101,11 @@ function parseFile(
     const [, alone] = isApart ? [] : runsAlone.exec(statement) ?? [];
     const reason = alone === undefined
       ? running.whyNot(statement)
-      : `has ${alone}, which no transaction can contain: put the statement into a file that ` +
-        "begins with the line -- no transaction";
+      : `has ${alone}, which no transaction can contain: ${
+        name.endsWith(".down.sql")
+          ? "a down file runs in a transaction"
+          : "put the statement into a file that begins with the line -- no transaction"
+      }`;
     if (reason !== null) throw new Error(`Cannot migrate: ${name} ${reason}`);
   }
   const withoutKeys = running.turnsKeysOff(all[0] ?? "");
