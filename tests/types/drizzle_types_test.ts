@@ -229,6 +229,31 @@ Deno.test("relations of Drizzle have their names and rows in the types", () => {
   assertEquals([fits, typeof calls], [[true, true, true, true], "function"]);
 });
 
+Deno.test("other names for relations of Drizzle are in the types", () => {
+  const names = { notes: "written", favourite: null } as const;
+  const older = [
+    resource(olderUsers, {
+      id: olderUsers.id,
+      relations: drizzleRelations(olderUsers, olderSchema, names),
+    }),
+    resource(olderNotes, { id: olderNotes.id }),
+  ];
+  const newer = [
+    resource(newerUsers, {
+      id: newerUsers.id,
+      relations: drizzleRelations(newerUsers, newerRelations, names),
+    }),
+    resource(newerNotes, { id: newerNotes.id }),
+  ];
+  type Older = InferApi<{ resources: typeof older }>;
+  type Newer = InferApi<{ resources: typeof newer }>;
+  const fits: [
+    Equal<Older["users"]["relations"], { written: Note[] }>,
+    Equal<Newer["users"]["relations"], { written: Note[] }>,
+  ] = [true, true];
+  assertEquals(fits, [true, true]);
+});
+
 Deno.test("relations whose names the types do not say may be included", () => {
   const source: object = olderSchema;
   const resources = [
