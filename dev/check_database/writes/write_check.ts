@@ -121,8 +121,8 @@ export class WriteCheck {
       if (now === sent && (now === old || fresh.has(name))) continue;
       this.#report("POST", name, sent, now);
     }
-    const { status } = await this.#send("DELETE", path, null, [204, 409]);
-    if (status !== 204) this.#refused.push(`${this.#url}: DELETE of a copy is ${status}`);
+    const reply = await this.#send("DELETE", path, null, [204, 409]);
+    if (reply.status !== 204) this.#refused.push(`${this.#url}: DELETE is ${reasonOf(reply)}`);
     return true;
   }
 
@@ -156,7 +156,7 @@ export class WriteCheck {
     });
     const changed = new Set([...fresh.keys(), ...(taken === undefined ? [] : [taken.name])]);
     if (again?.status === 201) return { created: again.body, fresh: changed };
-    this.#refused.push(`${this.#url}: POST ${(again ?? first).status}`);
+    this.#refused.push(`${this.#url}: POST is ${reasonOf(again ?? first)}`);
     return { created: null, fresh: changed };
   }
 
@@ -212,8 +212,15 @@ export function pathKey(item: Item, key: readonly ColumnInfo[]): string {
 
 /** The fields that a 409 names. */
 function takenColumns(problem: Item): readonly string[] {
-  const details: { readonly errors?: readonly { readonly path: string }[] } = Object(
-    problem["details"],
-  );
-  return (details.errors ?? []).map(({ path }) => path);
+  return errorsOf(problem).map(({ path }) => path);
+}
+
+function errorsOf(problem: Item): readonly { readonly path: string; readonly message: string }[] {
+  return Object(problem["details"]).errors ?? [];
+}
+
+function reasonOf({ status, body }: Reply): string {
+  const [first] = errorsOf(body);
+  const reason = first === undefined ? body["detail"] : `${first.path} ${first.message}`;
+  return `${status}: ${reason}`;
 }
