@@ -28,10 +28,11 @@ export async function checkStream(
   const change = await findChange(table, stored, { key, raw });
   const values = table.primaryKey.map(({ name }) => item[name]);
   if (change === null || !values.every(isPlain)) return notSeen;
-  const filter = table.primaryKey.map(({ name }, index) =>
+  const terms = table.primaryKey.map(({ name }, index) =>
     `${quoteName(name)}==${literal(values[index])}`
-  ).join(";");
-  const query = new URLSearchParams({ filter });
+  );
+  const isFilterable = table.primaryKey.every(({ kind }) => kind !== "bytes" && kind !== "json");
+  const query = new URLSearchParams(isFilterable ? { filter: terms.join(";") } : {});
   const stream = await service.subscribe(`${path}/subscribe?${query}`);
   const differences: string[] = [];
   try {
