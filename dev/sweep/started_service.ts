@@ -1,5 +1,6 @@
 import { openDatabase } from "../../mod.ts";
 import type { ServiceSchema } from "../../src/openapi/service_schema.ts";
+import { parseJson, writeJson } from "../../src/schema/exact_json.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { startChild } from "../../tests/serve/child_process.ts";
 import { openEventStream } from "../../tests/support/event_stream.ts";
@@ -59,11 +60,13 @@ export async function startService(place: string): Promise<StartedService> {
         const response = await call(path, {
           method,
           headers: body === null ? {} : { "content-type": "application/json" },
-          body: body === null ? null : JSON.stringify(body),
+          body: body === null ? null : writeJson(body),
         });
         const text = await response.text();
         const etag = response.headers.get("etag");
-        return { status: response.status, body: text === "" ? {} : JSON.parse(text), etag };
+        // The cast is safe: the body of a response is an object.
+        const parsed = (text === "" ? {} : parseJson(text)) as Item;
+        return { status: response.status, body: parsed, etag };
       },
       subscribe: (path) => openEventStream((signal) => call(path, { signal }), () => {}),
       async close() {

@@ -1,3 +1,4 @@
+import { writeJson } from "../../../src/schema/exact_json.ts";
 import type { ColumnInfo, TableInfo } from "../../../src/schema/table_info.ts";
 import { freshValue } from "./fresh_value.ts";
 import { type Item, type RawRows, type RowKey, StoredRows } from "./stored_rows.ts";
@@ -117,7 +118,9 @@ export class WriteCheck {
     const read = await this.#send("GET", path, null, [200]);
     for (const { name, generated } of this.#table.columns) {
       if (generated || this.#stamped.has(name)) continue;
-      const [old, sent, now] = [item, created, read.body].map((row) => JSON.stringify(row[name]));
+      const [old, sent, now] = [item, created, read.body].map((row) =>
+        writeJson(row[name] ?? null)
+      );
       if (now === sent && (now === old || fresh.has(name))) continue;
       this.#report("POST", name, sent, now);
     }
@@ -191,8 +194,8 @@ export class WriteCheck {
     const reply = await this.#context.send(method, path, body);
     const isExpected = expected.length === 0 ? reply.status < 500 : expected.includes(reply.status);
     if (!isExpected) {
-      const sent = body === null ? "" : ` ${JSON.stringify(body).slice(0, 300)}`;
-      const shown = JSON.stringify(reply.body).slice(0, 400);
+      const sent = body === null ? "" : ` ${writeJson(body).slice(0, 300)}`;
+      const shown = writeJson(reply.body).slice(0, 400);
       this.#differences.push(`${method} ${path}${sent} is ${reply.status} ${shown}`);
     }
     return reply;
