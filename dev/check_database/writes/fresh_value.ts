@@ -6,7 +6,9 @@ export function freshValue(column: ColumnInfo, value: unknown): unknown {
   if (column.databaseType !== undefined) return freshAny(column.databaseType.sqlName, value);
   switch (column.kind) {
     case "integer":
-      return typeof value === "string" ? String(31_000n + BigInt(value) % 1_000n) : small(value);
+      if (typeof value !== "string") return small(value);
+      // In a column of SQLite, a string can also be an invalid value.
+      return /^-?\d+$/.test(value) ? String(31_000n + BigInt(value) % 1_000n) : value;
     case "bigint":
       return String(31_000n + BigInt(String(value)) % 1_000n);
     case "real":
