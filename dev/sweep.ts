@@ -17,7 +17,7 @@ if (import.meta.main) {
     args: Deno.args,
     allowPositionals: true,
     options: {
-      rows: { type: "string", default: "300" },
+      rows: { type: "string", default: "1200" },
       writes: { type: "string", default: "3" },
       only: { type: "string" },
       verbose: { type: "boolean", default: false },

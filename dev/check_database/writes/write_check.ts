@@ -124,7 +124,7 @@ export class WriteCheck {
       if (now === sent && (now === old || fresh.has(name))) continue;
       this.#report("POST", name, sent, now);
     }
-    const reply = await this.#send("DELETE", path, null, [204, 409]);
+    const reply = await this.#send("DELETE", path, null, [204, 403, 409, 422]);
     if (reply.status !== 204) this.#refused.push(`${this.#url}: DELETE is ${reasonOf(reply)}`);
     return true;
   }
@@ -164,7 +164,7 @@ export class WriteCheck {
   }
 
   async #create(copy: Item): Promise<Reply> {
-    return await this.#send("POST", this.#url, copy, [201, 400, 409, 422]);
+    return await this.#send("POST", this.#url, copy, [201, 400, 403, 409, 422]);
   }
 
   /** The key of a copy of a row, to refer to. */
