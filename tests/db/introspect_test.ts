@@ -245,6 +245,32 @@ Deno.test("a SQLite column has the kind of its declared type, and takes any valu
   await db.close();
 });
 
+Deno.test("a form of values that began after the first rows of a SQLite table counts, too", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".db" });
+  const db = await openDatabase(`sqlite:${path}`);
+  try {
+    await runScript(
+      db.driver,
+      `CREATE TABLE t (id INTEGER PRIMARY KEY, at DATETIME, code UUID, n NUMERIC, same DATETIME);
+       CREATE TABLE w (id TEXT PRIMARY KEY, at DATETIME) WITHOUT ROWID;
+       WITH RECURSIVE r (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 1000) INSERT INTO t
+         SELECT i, '2024-01-02 03:04:05', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', i,
+         '2024-01-02 03:04:05' FROM r;
+       UPDATE t SET at = '2024-01-02T03:04:05Z', code = upper(code), n = 'many' WHERE id > 850;`,
+    );
+    const { tables } = await db.introspect();
+    assertEquals(describe(tables, "t").slice(1), [
+      "at any",
+      "code any",
+      "n decimal",
+      "same timestamp date time[.fff]",
+    ]);
+  } finally {
+    await db.close();
+    await Deno.remove(path);
+  }
+});
+
 Deno.test("a key column of SQLite may be NULL only where a row shows it", async () => {
   const db = await openDatabase("sqlite::memory:");
   await runScript(

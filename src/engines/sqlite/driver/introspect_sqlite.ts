@@ -178,14 +178,16 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
+  const unshadowed = rowIdColumn(columns.map(({ name }) => name));
+  const rowId = key.length === 0 ? unshadowed : null;
+  const last = table.withoutRowid ? null : unshadowed?.name ?? null;
   const [sample, unknown, keyEnds, hasNullKey] = await Promise.all([
-    readColumnSamples(driver, table.name, columns),
+    readColumnSamples(driver, { name: table.name, columns, rowId: last }),
     unknownCollations(driver, table.name, columns),
     readKeyEnds(driver, table, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
-  const rowId = key.length === 0 ? rowIdColumn(columns.map(({ name }) => name)) : null;
   return {
     name: table.name,
     schema: null,
@@ -224,7 +226,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
 async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {
   const columns = await readColumns(driver, name);
   const sample = await readInTime(
-    () => readColumnSamples(connectionForViews(driver), name, columns),
+    () => readColumnSamples(connectionForViews(driver), { name, columns }),
     [],
   );
   const unknown = await unknownCollations(driver, name, columns);

@@ -66,15 +66,25 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
   return preferred.length * 2 >= given.length ? preferred : given;
 }
 
-/** Reads a sample of each column's values. Of long values, it reads only the beginning. */
+/**
+ * Reads a sample of each column's values: those of the first rows and, by the row id, of the last
+ * rows, which a later version of a program may store in another form.
+ */
 export async function readColumnSamples(
   connection: Connection,
-  table: string,
-  columns: readonly DeclaredColumn[],
+  { name, columns, rowId = null }: {
+    readonly name: string;
+    readonly columns: readonly DeclaredColumn[];
+    readonly rowId?: string | null;
+  },
 ): Promise<readonly (readonly SqlValue[])[]> {
   const values = columns.map(({ name }) => firstPart(identifier(name)));
-  const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table)} LIMIT 200`;
-  return (await connection.query(toStatement(query, () => "?"))).rows;
+  const rows = (order: Fragment) =>
+    sql`SELECT * FROM (SELECT ${join(values, ", ")} FROM ${identifier(name)}${order} LIMIT 200)`;
+  const last = rowId === null
+    ? sql``
+    : sql` UNION ALL ${rows(sql` ORDER BY ${identifier(rowId)} DESC`)}`;
+  return (await connection.query(toStatement(sql`${rows(sql``)}${last}`, () => "?"))).rows;
 }
 
 /** Returns SQL for a value. Of a long value, it is only the beginning. */
