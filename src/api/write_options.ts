@@ -21,8 +21,15 @@ export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptio
 
 /** The option of a write that creates a row, or changes the row with an equal unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
-  /** The field, or the fields, of the unique key that identifies a row, for example `"email"`. */
-  readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
+  /**
+   * The field, or the fields, of the unique key that identifies a row, for example `"email"`. The
+   * condition of a partial unique index follows in parentheses: `"email(deletedAt==null)"`.
+   */
+  readonly on?:
+    | (keyof R["row"] & string)
+    | readonly (keyof R["row"] & string)[]
+    | `${string}(${string})`
+    | undefined;
 }
 
 /** The type of `ifMatch`: a string, or `never` if the resource has no ETags. */

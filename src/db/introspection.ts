@@ -10,6 +10,7 @@ import {
   type ForeignKey,
   type TableInfo,
 } from "../schema/table_info.ts";
+import type { IndexInfo } from "../schema/table_constraints.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
 /** Options of describing an existing database. */
@@ -91,6 +92,8 @@ export interface TableDraft {
   /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
   readonly foreignKeys: readonly ForeignKeyDraft[];
+  /** The partial unique indexes, and the unique indexes on several columns. */
+  readonly indexes?: readonly IndexInfo[];
 }
 
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
@@ -177,7 +180,7 @@ function completeDraft(
     draft;
   return createTableInfo({
     ...{ name, schema, label, description, columns, primaryKey, foreignKeys },
-    ...{ own: false, readOnly, distinct },
+    ...{ own: false, readOnly, distinct, indexes: draft.indexes ?? [] },
     refreshLabels,
   });
 }

@@ -1,7 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert, uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
-import { quoteName } from "../filter/syntax/quoted_name.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { describeRelation } from "./service_schema.ts";
 import type { FieldListName } from "../resource/model/caller_fields.ts";
@@ -172,9 +171,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
 
 /** Returns the `on` parameter, with the unique keys for an upsert as its values. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
-  const keys = uniqueKeysOf(resource).map((columns) =>
-    columns.map(({ name }) => quoteName(name)).join(",")
-  );
+  const keys = uniqueKeysOf(resource).map(({ name }) => name);
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 

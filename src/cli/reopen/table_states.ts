@@ -20,11 +20,12 @@ export function describedTables(
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
 ): TableStates {
   return new Map(tables.map((table) => {
-    const { label, description, columns, primaryKey, foreignKeys, distinct, readOnly } = table;
+    const { label, description, columns, primaryKey, foreignKeys, distinct, readOnly, indexes } =
+      table;
     const key = primaryKey.map(({ dbName }) => dbName);
     return [label, {
       columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
-      keys: textOf([key, foreignKeys, distinct, readOnly]),
+      keys: textOf([key, foreignKeys, distinct, readOnly, indexes]),
       comment: textOf(description),
       rights: textOf(limits.get(table)?.hidesRows ?? false),
     }];

@@ -18,6 +18,8 @@ import {
   type IntrospectOptions,
   type TableDraft,
 } from "../../../db/introspection.ts";
+import type { IndexInfo } from "../../../schema/table_constraints.ts";
+import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { firstPart, inferSampledColumn, readColumnSamples } from "./tables/sample_columns.ts";
@@ -42,7 +44,7 @@ export async function introspectSqlite(
     throw new Error("Cannot read the schemas that were named: SQLite has none");
   }
   const listed = await listFileTables(driver);
-  const [columns, foreignKeys, uniques] = await Promise.all([
+  const [columns, foreignKeys, indexes] = await Promise.all([
     readColumns(driver),
     readForeignKeys(driver),
     readUniqueIndexes(driver),
@@ -59,7 +61,7 @@ export async function introspectSqlite(
       table,
       columns: of(columns).filter(({ name }) => isRead(name)),
       foreignKeys: of(foreignKeys).filter((key) => key.columns.every(isRead)),
-      uniques: of(uniques).filter((unique) => unique.columns.every(isRead)),
+      indexes: of(indexes).filter((index) => index.columns.every(isRead)),
     };
     const read = await readOrReason(() => draftTable(driver, facts));
     if ("reason" in read) {
@@ -157,11 +159,16 @@ async function readUniqueIndexes(connection: Connection) {
       isKey: cell.flag("i.origin = 'pk'"),
       /** The columns of the index. Null for an expression. */
       columns: cell.list<string | null>("json_group_array(c.name)"),
+      name: cell.text("i.name"),
+      /** The statement of a partial index, or null for any other index. */
+      partial: cell.textOrNull(
+        "CASE i.partial WHEN 1 THEN (SELECT sql FROM sqlite_schema WHERE name = i.name) END",
+      ),
     },
     `FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
      JOIN pragma_index_info(i.name) AS c
-     WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" AND NOT i.partial
-     GROUP BY t.name, i.name, i.origin`,
+     WHERE t.schema = 'main' AND t.type = 'table' AND i."unique"
+     GROUP BY t.name, i.name, i.origin, i.partial`,
   );
 }
 
@@ -169,11 +176,12 @@ interface TableFacts {
   readonly table: ListedTable;
   readonly columns: readonly ColumnRow[];
   readonly foreignKeys: readonly ForeignKeyDraft[];
-  readonly uniques: readonly UniqueIndex[];
+  readonly indexes: readonly UniqueIndex[];
 }
 
 async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft> {
-  const { table, columns, uniques } = facts;
+  const { table, columns, indexes } = facts;
+  const uniques = indexes.filter(({ partial }) => partial === null);
   const key = columns
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
@@ -197,6 +205,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     // If the key allows NULL, several rows can have NULL in it.
     isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
+    indexes: indexes.flatMap((index) => describedIndex(index, facts)),
     columns: [...(rowId === null ? [] : [rowId])].concat(
       columns.map((column, index): ColumnDraft => {
         const values = sample.flatMap((row) => row[index] ?? []);
@@ -221,6 +230,19 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
       }),
     ),
   };
+}
+
+/** Describes a unique index, unless it is on an expression, or whole and on a single column. */
+function describedIndex(
+  { name, partial, columns, isKey }: UniqueIndex,
+  { table, columns: all }: TableFacts,
+): readonly IndexInfo[] {
+  const names = columns.flatMap((column) => column ?? []);
+  if (isKey || names.length < columns.length || partial === null && names.length < 2) return [];
+  const { where } = partial === null
+    ? { where: null }
+    : parseCreateIndex(partial, table.name, all.map((column) => column.name));
+  return [{ name, columns: names, unique: true, where }];
 }
 
 async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {

@@ -14,6 +14,7 @@ import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
+import type { UniqueKey } from "./unique_key.ts";
 
 /** An item of an upsert. When its row has been found, `key` is the row's primary key. */
 export interface UpsertItem extends KeyedItem {
@@ -30,7 +31,7 @@ export interface SortedItems {
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
   /** The unique key that identifies the rows of the items. */
-  readonly by: KeyColumns;
+  readonly by: UniqueKey;
   readonly update: Grant;
   /** True if a row's version is incremented, as by a PATCH, which can require an ETag. */
   readonly isCounted: boolean;
@@ -49,7 +50,8 @@ export async function sortItems(
   connection: Connection,
 ): Promise<SortedItems> {
   const { table } = resource;
-  const what = { keys: items.map(({ name }) => name), by, where: allRows, lock: true as const };
+  const where = by.rows ?? allRows;
+  const what = { keys: items.map(({ name }) => name), by, where, lock: true as const };
   const scope = and(update.rows, update.visible);
   let reached: RowsByKey | null = null;
   if (scope.kind !== "all") {

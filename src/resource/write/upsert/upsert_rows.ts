@@ -18,13 +18,14 @@ import { updateItems } from "../update_locked_rows.ts";
 import { retryIfRowsChanged, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
+import type { UniqueKey } from "./unique_key.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
 /** The plan of an upsert: rows that exist are changed, and the others are created. */
 export interface UpsertPlan {
   readonly items: readonly KeyedItem[];
   /** The key that identifies the rows of the items: a unique key or the primary key. */
-  readonly by: KeyColumns;
+  readonly by: UniqueKey;
   readonly create: Grant;
   readonly update: Grant;
   /** True if the version of each changed row must be incremented. */
@@ -157,10 +158,10 @@ function withName(
 
 async function existsNow(
   items: readonly UpsertItem[],
-  by: KeyColumns,
+  by: UniqueKey,
   resource: Resource,
 ): Promise<boolean> {
   const keys = items.map(({ name }): Key => name);
-  const what = { keys, by, where: allRows, columns: by.primaryKey };
+  const what = { keys, by, where: by.rows ?? allRows, columns: by.primaryKey };
   return (await readByKeys(what, resource, resource.driver)).size > 0;
 }

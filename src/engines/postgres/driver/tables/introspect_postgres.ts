@@ -99,10 +99,11 @@ function typedColumns(
 function draftTable(
   table: CatalogueTable,
   columns: readonly TypedColumn[],
-  uniques: readonly CatalogueUniqueIndex[],
+  indexes: readonly CatalogueUniqueIndex[],
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
   const isView = table.view !== null;
+  const uniques = indexes.filter(({ where }) => where === null);
   return {
     name: table.name,
     schema: table.schema,
@@ -117,6 +118,8 @@ function draftTable(
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
     ),
+    indexes: indexes.filter(({ where, columns }) => where !== null || columns.length > 1)
+      .map(({ name, columns, where }) => ({ name, columns, unique: true, where })),
     columns: columns.map((column): ColumnDraft => {
       const { kind, databaseType } = column;
       const [first = null, second = null] = /\((\d+)(?:,(-?\d+))?\)/.exec(column.baseType)

@@ -128,6 +128,9 @@ const uniqueIndexFacts = {
   /** True if the index is enforced at each statement, and not only at the commit (deferrable). */
   isImmediate: cell.flag("i.indimmediate"),
   columns: cell.list(columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")),
+  name: cell.text("i.indexrelid::regclass"),
+  /** The condition of a partial index, or null for any other index. */
+  where: cell.textOrNull("pg_get_expr(i.indpred, i.indrelid)"),
 };
 
 export type CatalogueUniqueIndex = NamedRow<typeof uniqueIndexFacts>;
@@ -141,7 +144,7 @@ export async function readUniqueIndexes(
     uniqueIndexFacts,
     `FROM pg_index i
      WHERE i.indrelid IN (${chosenTablesQuery}) AND i.indisunique AND i.indisvalid
-       AND i.indpred IS NULL AND i.indexprs IS NULL
+       AND i.indexprs IS NULL
      ORDER BY i.indexrelid`,
     schemas,
   );
