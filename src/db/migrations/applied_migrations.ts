@@ -14,27 +14,27 @@ export interface AppliedMigration {
 
 export const migrationsTable = "_service_migrations";
 
-/** Records in the migrations table that a file was applied, in the same transaction. */
+/**
+ * Records a migration, in the same transaction as its statements. Returns false for a file that has
+ * a row already, because another process has recorded it.
+ */
 export async function recordMigration(
   connection: Connection,
   { name, sql }: Pick<MigrationFile, "name" | "sql">,
   checksum: string = checksumOf(sql),
-): Promise<void> {
+): Promise<boolean> {
   await createMigrationsTable(connection);
-  const [last] = await selectNamed(
-    connection,
-    { number: "coalesce(max(number), 0)", moment: "CAST(CURRENT_TIMESTAMP AS text)" },
-    `FROM "${migrationsTable}"`,
-  );
-  const values = [Number(last?.number) + 1, name, checksum, sql, String(last?.moment)];
-  const literals = values.map((value) =>
-    typeof value === "number" ? String(value) : quoteText(value)
-  );
-  await connection.query({
-    text: `INSERT INTO "${migrationsTable}" (number, name, checksum, sql, applied_at)
-      VALUES (${literals.join(", ")})`,
+  const table = `"${migrationsTable}"`;
+  const { changed } = await connection.query({
+    text: `INSERT INTO ${table} (number, name, checksum, sql, applied_at)
+      SELECT (SELECT coalesce(max(number), 0) + 1 FROM ${table}),
+        ${[name, checksum, sql].map(quoteText).join(", ")}, CAST(CURRENT_TIMESTAMP AS text)
+      WHERE NOT EXISTS (
+        SELECT 1 FROM ${table} WHERE name = ${quoteText(name)} AND name LIKE '%.sql'
+      )`,
     values: [],
   });
+  return changed > 0;
 }
 
 /** Records how many statements of a file without a transaction were run, or that all were. */

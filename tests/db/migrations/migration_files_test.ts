@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { filesToUndo, undoFiles, undoneBy } from "../../../src/db/migrations/files/undo_files.ts";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
@@ -108,8 +108,8 @@ testOnDialects("a file without a transaction continues where it stopped", async 
       assertEquals(
         error.message,
         "Cannot migrate: 2_index.sql has no transaction, and stopped after 1 of 3 statements, or " +
-          `another process runs it now. Statement 2 may have run${invalid}. --resume runs ` +
-          "statement 2 and the rest",
+          `another process runs it now. Statement 2 may have run${invalid}. --resume runs this ` +
+          "statement and the rest",
       );
       await db.query({ text: "DELETE FROM a", values: [] });
       if (isPostgres) await db.query({ text: "DROP INDEX a_unique", values: [] });
@@ -196,6 +196,27 @@ testOnDialects(
     }
   },
 );
+
+Deno.test("only one of two processes runs a file of SQLite without a transaction", async () => {
+  await inFolder(async (folder, write) => {
+    const open = () => openDatabase(`sqlite:${folder}/notes.db`);
+    const opened = [await open(), await open()];
+    await write({
+      "1_a.sql": "CREATE TABLE a (b TEXT);",
+      "2_b.sql": "-- no transaction\nINSERT INTO a VALUES ('x'); VACUUM;",
+    });
+    const results = await Promise.allSettled(
+      opened.map(({ driver }) => migrateFiles({ driver, folder, random })),
+    );
+    const reasons = results.flatMap((one) => one.status === "rejected" ? [String(one.reason)] : []);
+    for (const one of reasons) assertMatch(one, /2_b\.sql has no transaction, and stopped after/);
+    const [db] = opened;
+    assertEquals(await read(db!, "SELECT b FROM a"), ["x"]);
+    const name = "SELECT name FROM _service_migrations ORDER BY number";
+    assertEquals(await read(db!, name), ["1_a.sql", "2_b.sql"]);
+    await Promise.all(opened.map((one) => one.close()));
+  });
+});
 
 testOnPostgres("a file without a transaction is not run through a pooler", async (url) => {
   const { driver, close } = await openDatabase(`${url}?prepare=false`);

@@ -135,12 +135,15 @@ async function applyApart(
     );
     return named.map((one) => `; the index ${one} is INVALID: drop it`).join("");
   };
-  if (done === null) await recordMigration(connection, file, `${unfinished} 0`);
-  else if (resume !== true) {
+  const isFirst = done === null && await recordMigration(connection, file, `${unfinished} 0`);
+  if (!isFirst && resume !== true) {
     throw new Error(
-      `Cannot migrate: ${name} has no transaction, and stopped after ${done} of ` +
-        `${statements.length} statements, or another process runs it now. Statement ${done + 1} ` +
-        `may have run${await unusable()}. --resume runs statement ${done + 1} and the rest`,
+      `Cannot migrate: ${name} has no transaction, and stopped after ${done ?? 0} of ` +
+        `${statements.length} statements, or another process runs it now. Statement ` +
+        `${
+          (done ?? 0) + 1
+        } may have run${await unusable()}. --resume runs this statement and the ` +
+        "rest",
     );
   }
   for (let index = done ?? 0; index < statements.length; index++) {
