@@ -61,6 +61,7 @@ export type {
   TimestampFormat,
   ValueShape,
 } from "../src/schema/table_info.ts";
+export type { ViewInfo } from "../src/schema/view_info.ts";
 export type {
   CheckInfo,
   ConditionWriter,

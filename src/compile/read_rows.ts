@@ -41,7 +41,8 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   const columns = plan.preview === undefined
     ? context.selectList(plan.columns)
     : compilePreviewSelectList(plan, { preview: plan.preview, page, dialect });
-  return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
+  const locks = plan.lock === true && plan.table.view?.locksRows !== false;
+  return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
 /** Returns one range if rows are locked or counted from an offset, or if there is no limit. */

@@ -11,6 +11,7 @@ import {
   type TableInfo,
 } from "../schema/table_info.ts";
 import type { IndexInfo } from "../schema/table_constraints.ts";
+import type { ViewInfo } from "../schema/view_info.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
 /** Options of describing an existing database. */
@@ -79,11 +80,11 @@ export interface TableDraft {
   /** The comment on the table; absent for none. */
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
-  /** True for a view or a materialized view. */
-  readonly isView: boolean;
+  /** The writes that a view or a materialized view accepts; null for a table. */
+  readonly view: ViewInfo | null;
   /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
-  /** True if rows cannot be written, as in a view or in a table whose key is not enforced. */
+  /** True if rows cannot be written, as in a table whose key is not enforced. */
   readonly isReadOnly: boolean;
   /** True if the first column is SQLite's row id, which `SELECT *` omits. */
   readonly hasRowId: boolean;
@@ -176,11 +177,11 @@ function completeDraft(
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
-  const { name, schema, label, description = null, isReadOnly: readOnly, isDistinct: distinct } =
-    draft;
+  const { name, schema, label, description = null, view } = draft;
+  const { isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
     ...{ name, schema, label, description, columns, primaryKey, foreignKeys },
-    ...{ own: false, readOnly, distinct, indexes: draft.indexes ?? [] },
+    ...{ own: false, readOnly, view, distinct, indexes: draft.indexes ?? [] },
     refreshLabels,
   });
 }

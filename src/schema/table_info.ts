@@ -1,4 +1,5 @@
 import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
+import type { ViewInfo } from "./view_info.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
 /** Where the value comes from if a new row does not set the column. */
@@ -223,8 +224,12 @@ export interface TableInfo {
   readonly primaryKey: readonly ColumnInfo[];
   /** True if all rows have different keys. No database ensures a view's declared key. */
   readonly distinct: boolean;
-  /** True for views and for tables without a key, whose rows requests cannot write. */
+  /** True for tables without a key, and for views that accept no writes. */
   readonly readOnly: boolean;
+  /** The writes that a view accepts; null for a table. */
+  readonly view: ViewInfo | null;
+  /** True if the change log can record the changes of rows: a table with a key, and no view. */
+  readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];
   /** The indexes, except those of the primary key and of `uniques`. */
@@ -268,14 +273,17 @@ export interface DeclaredTableParts
   readonly declared?: boolean;
   /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
-  /** True if the table is a view. Default: false. */
+  /** True if no row can be written. Default: false for a table, and for a view with writes. */
   readonly readOnly?: boolean;
+  /** The writes that a view accepts. Default: null, for a table. */
+  readonly view?: ViewInfo | null;
   /** True if all rows have different keys. Default: true. */
   readonly distinct?: boolean;
 }
 
 export function createTableInfo(declared: DeclaredTableParts): TableInfo {
-  const { name, schema, columns, own, readOnly = false, distinct = true } = declared;
+  const { name, schema, columns, own, view = null, distinct = true } = declared;
+  const acceptsWrites = view === null || view.insert || view.update || view.delete;
   const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);
   return Object.freeze({
     name,
@@ -286,7 +294,9 @@ export function createTableInfo(declared: DeclaredTableParts): TableInfo {
     byName: new Map(columns.map((column) => [column.name, column])),
     primaryKey: Object.freeze(primaryKey),
     distinct: distinct && primaryKey.length > 0,
-    readOnly: readOnly || primaryKey.length === 0,
+    readOnly: declared.readOnly === true || !acceptsWrites || primaryKey.length === 0,
+    view,
+    recordable: declared.readOnly !== true && view === null && primaryKey.length > 0,
     // Computed at the first access, because the referenced table can be declared later.
     get foreignKeys() {
       return declared.foreignKeys;

@@ -28,8 +28,10 @@ for (const engine of everyEngine) {
         }
         assertEquals(leftOut, []);
         const isView = ({ name }: TableInfo) => name.toLowerCase() === "cheap";
+        // Postgres itself can update a view of one table.
+        const isReadOnly = db.dialect.engine === "sqlite";
         assertEquals(tables.filter(isView).map(({ readOnly, distinct }) => [readOnly, distinct]), [
-          [true, true],
+          [isReadOnly, true],
         ]);
       } finally {
         await db.close();

@@ -88,7 +88,7 @@ function namesOf({ primaryKey }: TableInfo): readonly string[] {
 async function checkKeys(db: Database): Promise<void> {
   const { engine } = db.dialect;
   const { tables, leftOut } = await db.introspect();
-  const views = tables.filter(({ readOnly }) => readOnly);
+  const views = tables.filter(({ view }) => view !== null);
   const keyed = views.filter(({ primaryKey }) => primaryKey.length > 0);
   assertEquals(
     Object.fromEntries(keyed.map((view) => [view.name, namesOf(view)])),
@@ -195,8 +195,12 @@ async function checkRequests(db: Database): Promise<void> {
   for (const path of ["grouped/a", "grouped/subscribe", "plain/subscribe"]) {
     assertEquals([path, (await send("GET", path)).status], [path, 404]);
   }
-  for (const [method, path] of [["POST", "plain"], ["PATCH", "plain/2"], ["DELETE", "plain/2"]]) {
-    assertEquals([path, (await send(method ?? "", path ?? "", {})).status], [path, 405]);
+  // Postgres itself can update a view of one table; writable_views_test.ts has the writes.
+  const isWritable = db.dialect.engine === "postgres";
+  const writes = { "POST plain": isWritable ? 401 : 405, "PATCH plain/2": isWritable ? 401 : 405 };
+  for (const [write, status] of Object.entries({ ...writes, "POST grouped": 405 })) {
+    const [method = "", path = ""] = write.split(" ");
+    assertEquals([write, (await send(method, path, {})).status], [write, status]);
   }
   if (db.dialect.engine === "postgres") {
     assertEquals((await send("GET", "faulty")).status, 500);

@@ -15,8 +15,14 @@ export async function scratchFolder(
 
 /** Runs statements one by one; each ends with a semicolon at the end of a line. */
 export async function runScript(connection: Connection, script: string): Promise<void> {
-  for (const text of script.split(/;[ \t]*(?:\n|$)/)) {
-    if (text.trim() !== "") await connection.query({ text, values: [] });
+  let text = "";
+  for (const part of script.split(/(?<=;)[ \t]*(?:\n|$)/)) {
+    text += `${part}\n`;
+    // A semicolon in a function between `$$` ends no statement.
+    if (text.split("$$").length % 2 === 0) continue;
+    const statement = text.trim().replace(/;$/, "");
+    text = "";
+    if (statement !== "") await connection.query({ text: statement, values: [] });
   }
 }
 

@@ -130,7 +130,7 @@ function streamsExcept(
   limits: ReadonlyMap<TableInfo, RoleLimits>,
 ): string {
   // Views never have live streams.
-  const streamed = [...limits].filter(([{ readOnly }]) => !readOnly);
+  const streamed = [...limits].filter(([{ recordable }]) => recordable);
   const hidden = streamed.filter(([, { hidesRows }]) => hidesRows);
   const [first] = hidden;
   if (changes === null || first === undefined) return streams;
@@ -165,7 +165,7 @@ async function install(
   try {
     if (journalMode === null) await announceInstallation(db, writing);
     if (wishes === null) return null;
-    const recorded = tables.filter(({ readOnly }) => !readOnly);
+    const recorded = tables.filter(({ recordable }) => recordable);
     const recording = await decideRecording(db, recorded, wishes, runtime);
     if (recording.changes !== null) await saveJournalMode(opened);
     return recording;

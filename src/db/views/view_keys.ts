@@ -60,6 +60,35 @@ function withStoredColumns(
   return { ...view, columns };
 }
 
+/**
+ * Assigns the rules of a table's columns to the columns of its writable simple views, because a
+ * view has no constraints and often no defaults. A trigger of a view can set the key of a new row,
+ * and the columns that are NOT NULL in the table.
+ */
+export function inheritWriteRules(
+  drafts: readonly TableDraft[],
+  isSame: NameEquality,
+): readonly TableDraft[] {
+  const inherit = (draft: TableDraft): TableDraft => {
+    if (draft.view?.insert !== true) return draft;
+    const { isTriggered } = draft.view;
+    const found = findSources(draft, drafts, isSame);
+    const base = found === null ? null : inherit(found.base);
+    const columns = draft.columns.map((column, index) => {
+      const isKey = draft.key.includes(column.dbName);
+      const source = base?.columns.find(({ dbName }) => dbName === found?.sources[index]?.dbName);
+      const { notNull, enumValues, generated } = source ?? column;
+      const defaultSql = column.defaultSql ?? source?.defaultSql ?? null;
+      if (!isTriggered) return { ...column, notNull, enumValues, generated, defaultSql };
+      return { ...column, notNull, defaultSql: isKey || notNull ? setByTrigger : defaultSql };
+    });
+    return { ...draft, columns };
+  };
+  return drafts.map(inherit);
+}
+
+const setByTrigger = "the value that a trigger sets";
+
 interface ViewSources {
   /** The table or view from which a simple view selects. */
   readonly base: TableDraft;
@@ -123,11 +152,13 @@ function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | un
     drafts.find((one) => `${one.schema}.${one.name}` === name);
 }
 
-/** Adds the key, and makes the table read-only, because nothing ensures that the key is unique. */
+/** Adds the key. Makes a table read-only, because nothing ensures that the key is unique. */
 function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
-  const { label, key, isView } = draft;
+  const { label, key, view } = draft;
   const subject = `Cannot use (${columns.join(", ")}) as the key of "${label}"`;
-  if (!isView && key.length > 0) throw new Error(`${subject}: it has the key ${key.join(", ")}`);
+  if (view === null && key.length > 0) {
+    throw new Error(`${subject}: it has the key ${key.join(", ")}`);
+  }
   if (columns.length === 0 || new Set(columns).size < columns.length) {
     throw new Error(`${subject}: name one column or more, each once`);
   }
@@ -143,5 +174,5 @@ function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
   }
   const isInferred = draft.isDistinct && key.length === columns.length &&
     key.every((one) => columns.includes(one));
-  return { ...draft, key: columns, isDistinct: isInferred, isReadOnly: true };
+  return { ...draft, key: columns, isDistinct: isInferred, isReadOnly: view === null };
 }

@@ -28,6 +28,7 @@ export function resourcesInTransaction(
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;
+    const { view } = table;
     return {
       policy: { ...policy, public: allAccesses, publicScopes: new Map(), scopes: new Map() },
       fields: {
@@ -43,9 +44,9 @@ export function createSystemTransform(): ResourceTransform {
       groups: createAggregateColumns(table, table.columns),
       capabilities: {
         ...capabilities,
-        enableCreate: isWritten,
-        enableUpdate: isWritten,
-        enableDelete: isWritten,
+        enableCreate: isWritten && view?.insert !== false,
+        enableUpdate: isWritten && view?.update !== false,
+        enableDelete: isWritten && view?.delete !== false,
         enableBatch: isWritten,
         enableAggregations: true,
         enableRestore: isWritten && softDelete !== null,

@@ -41,12 +41,12 @@ export async function resolveChangeRecordings(
     const isOpen = ({ table, options }: ResourceDefinition) =>
       isSubscribable(options, requireTableInfo(table));
     if (!served.some(isOpen)) continue;
-    const isWritable = ({ readOnly }: TableInfo) => !readOnly;
-    const own = served.map(({ table }) => requireTableInfo(table)).filter(isWritable);
+    const isRecordable = ({ recordable }: TableInfo) => recordable;
+    const own = served.map(({ table }) => requireTableInfo(table)).filter(isRecordable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
     // Streams that include rows through a link table also need the changes of the link table, even
     // if no resource serves it.
-    const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isWritable)])];
+    const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isRecordable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"
       ? driver

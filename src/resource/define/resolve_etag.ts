@@ -38,6 +38,8 @@ export function resolveEtag(
   const [key] = table.primaryKey;
   // Only single rows have ETags. A resource without a key has no single rows.
   if (key === undefined) return null;
+  // Between the check of `If-Match` and the write, another write could change an unlocked row.
+  if (!table.readOnly && table.view?.locksRows === false) return null;
   return {
     versionField,
     updatedAtField,

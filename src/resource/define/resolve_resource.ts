@@ -194,15 +194,19 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns the operations that the table allows. A view is read-only and has no live streams. */
+/** Returns the operations that the table allows. A view accepts some writes, and has no streams. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
-  { readOnly }: TableInfo,
+  { readOnly, recordable, view }: TableInfo,
 ): Options["capabilities"] {
-  if (!readOnly) return wanted;
+  if (recordable) return wanted;
+  const accepts = (write: "insert" | "update" | "delete") => !readOnly && view?.[write] !== false;
   return {
     ...wanted,
-    ...{ enableCreate: false, enableUpdate: false, enableDelete: false, enableBatch: false },
+    enableCreate: wanted.enableCreate && accepts("insert"),
+    enableUpdate: wanted.enableUpdate && accepts("update"),
+    enableDelete: wanted.enableDelete && accepts("delete"),
+    enableBatch: wanted.enableBatch && !readOnly,
     enableSubscribe: false,
   };
 }

@@ -33,7 +33,7 @@ export function resolveSearch(
   indexes: SearchIndexes,
 ): OpenIndex | null {
   const { table, driver, reader, undeleted, isIndexed } = resource;
-  if (indexes.adapter === null || !options.enabled || table.readOnly) return null;
+  if (indexes.adapter === null || !options.enabled || !table.recordable) return null;
   const fields = resolveFields(options.fields, resource, indexes.adapter.columns);
   if (fields.length === 0) return null;
   const index = {

@@ -10,9 +10,9 @@ type Options = ResourceDefinition["options"];
  */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,
-  { readOnly }: TableInfo,
+  { recordable }: TableInfo,
 ): boolean {
-  if (readOnly) return false;
+  if (!recordable) return false;
   const { public: open, subscribe } = auth;
   const { subscribe: isOpen = false } = typeof open === "object" ? open : { subscribe: open };
   return capabilities.enableSubscribe !== false && (isOpen !== false || subscribe !== undefined);

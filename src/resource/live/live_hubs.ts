@@ -188,7 +188,7 @@ function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
   }
   const all = [...tables];
   return {
-    recorded: new Set(all.filter(({ readOnly }) => !readOnly)),
-    unrecorded: all.filter(({ readOnly }) => readOnly).flatMap(({ columns }) => columns),
+    recorded: new Set(all.filter(({ recordable }) => recordable)),
+    unrecorded: all.filter(({ recordable }) => !recordable).flatMap(({ columns }) => columns),
   };
 }

@@ -98,7 +98,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
     // Reads of large rows and of views wait in a queue like lists, and end if the client
     // disconnects. Views may have no index for their key.
-    const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
+    const isLong = call.request.delivery?.mayBeLarge === true || !resource.table.recordable;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);

@@ -10,6 +10,7 @@ import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
+import { readAgain } from "./read_rows_to_write.ts";
 import { maxComparedRows, requireNewRows } from "./require_new_rows.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
@@ -35,7 +36,11 @@ export async function insertRows(
       const returned = connection.inserts === "read-back"
         ? await insertAndRead(some, write.resource, connection)
         : (await fetchRows(connection, { ...plan, ...scope }, reader)).rows;
-      inserted.push(...inOrderOf(some, returned, table));
+      const ordered = inOrderOf(some, returned, table);
+      const { isTriggered = false } = table.view ?? {};
+      inserted.push(
+        ...isTriggered ? await readAgain(ordered, write.resource, connection) : ordered,
+      );
     } catch (error) {
       const done = inserted.length;
       const failure = scopeProblem(error, write.grant.access);

@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows } from "../../db/rows.ts";
-import { and, type Filter } from "../../filter/filter.ts";
+import { allRows, and, type Filter } from "../../filter/filter.ts";
 import {
   chunksOf,
   compareKeys,
@@ -20,6 +20,7 @@ import {
 import { toFailedWrite } from "./refused/failed_write.ts";
 import { wholeBody } from "./values/body_path.ts";
 import { batchTooLarge } from "./values/batch_items.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -85,6 +86,31 @@ async function fetchNamed(
       () => keys.map((key) => ({ ...wholeBody, values: valuesOf(key) })),
     );
   }
+}
+
+/**
+ * Reads the rows that triggers of a view have written, because the database returned the rows as
+ * the triggers received them. A row that the view does not contain afterwards stays as returned.
+ * Throws a 422 if a trigger has not returned the key.
+ */
+export async function readAgain(
+  rows: readonly Row[],
+  resource: Resource,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, stored: columns } = resource;
+  const keys = rows.map((row) => keyOf(row, table));
+  const unknown = table.primaryKey.find((_column, index) =>
+    keys.some((key) => (key[index] ?? null) === null)
+  );
+  if (unknown !== undefined) {
+    throw new Problem(
+      "validation-error",
+      `Cannot create: ${unknown.name} is required, as the trigger of the view does not set it`,
+    );
+  }
+  const found = await readByKeys({ keys, where: allRows, columns }, resource, connection);
+  return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
 /**

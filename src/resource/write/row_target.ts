@@ -180,6 +180,11 @@ export class RowKept extends Problem {
   }
 }
 
+/** Returns the 409 of a write of one row whose key several rows of a view have. */
+export function severalRows(access: Access): Problem {
+  return new Problem("conflict", `Cannot ${access}: several rows of the view have this key`);
+}
+
 /**
  * Requires that written rows are within the scope of the write, so that a user cannot create or
  * move a row outside of it. The database evaluates the scope inside the transaction, by one query
@@ -204,10 +209,11 @@ export async function requireWithinScope(
 /**
  * Returns true if a write can be a statement without a transaction. On Postgres, this requires that
  * no trigger changes anything if the statement writes no row, because nothing would roll the
- * changes of the trigger back.
+ * changes of the trigger back. A write to several rows with one key must be rolled back, too.
  */
 export function mayWriteAlone(resource: Resource): boolean {
-  return resource.driver.loneWrites === undefined || resource.actsOnRowsOnly();
+  const { driver, table } = resource;
+  return table.distinct && (driver.loneWrites === undefined || resource.actsOnRowsOnly());
 }
 
 /**

@@ -51,7 +51,9 @@ export async function updateLockedRows(
 ): Promise<number> {
   const { resource } = write;
   const { table, hooks, batch } = resource;
-  const returning = hooks.onAfterUpdate === undefined ? [] : resource.stored;
+  // SQLite counts no rows that a trigger of a view updates.
+  const counted = table.view === null ? [] : table.primaryKey;
+  const returning = hooks.onAfterUpdate === undefined ? counted : resource.stored;
   const changed = new Map<string, Row>();
   let count = 0;
   const slices = slicesOf(resource);

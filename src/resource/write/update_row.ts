@@ -18,9 +18,11 @@ import {
   type RowTarget,
   scopeOfStatement,
   scopeProblem,
+  severalRows,
   targetNotWritten,
   writableTarget,
 } from "./row_target.ts";
+import { readAgain } from "./read_rows_to_write.ts";
 import { requireChangedRows } from "./require_new_rows.ts";
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterWrite } from "./run_hooks.ts";
@@ -92,8 +94,14 @@ export async function updateReturning(
   const { table, reader, stored: returning } = resource;
   const plan = { kind: "update" as const, table, set, where, returning };
   try {
-    return (await fetchRows(connection, within === undefined ? plan : { ...plan, within }, reader))
-      .rows[0] ?? null;
+    const { rows } = await fetchRows(
+      connection,
+      within === undefined ? plan : { ...plan, within },
+      reader,
+    );
+    if (rows.length > 1) throw severalRows("update");
+    const isRead = rows.length === 1 && table.view?.isTriggered === true;
+    return (isRead ? await readAgain(rows, resource, connection) : rows)[0] ?? null;
   } catch (error) {
     throw toFailedWrite(
       scopeProblem(error, "update"),

@@ -72,11 +72,19 @@ export class WriteRecorder {
     const plan = planOf(statement);
     if (plan !== null) {
       if (!isWrite(plan)) return null;
+      // A write to a view changes the rows of its table, and triggers of a view any rows.
+      if (plan.table.view?.isTriggered === true) return this.#touching(statement, this.#tables);
+      if (plan.table.view !== null) {
+        return this.#touching(statement, await this.#targetsOf(statement, connection));
+      }
       const logTable = this.#logTable(plan.table);
       return logTable === undefined ? null : { kind: "planned", plan, logTable };
     }
     if (!mayWrite.test(statement.text)) return null;
-    const logTables = await this.#targetsOf(statement, connection);
+    return this.#touching(statement, await this.#targetsOf(statement, connection));
+  }
+
+  #touching(statement: Statement, logTables: readonly PostgresLogTable[]): RecordedWrite | null {
     return logTables.length === 0 ? null : { kind: "unplanned", statement, logTables };
   }
 

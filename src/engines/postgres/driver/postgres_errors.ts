@@ -176,6 +176,8 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23001", "foreign-key"],
   ["23502", "not-null"],
   ["23514", "check"],
+  // The new row would not be in the view (WITH CHECK OPTION).
+  ["44000", "check"],
   // A trigger's RAISE EXCEPTION has rejected the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
   // A trigger's ASSERT has failed and thus rejected the row.

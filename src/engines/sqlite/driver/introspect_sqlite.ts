@@ -29,8 +29,14 @@ import {
   unknownCollations,
   unreadableColumns,
 } from "./tables/unreadable_parts.ts";
+import { readOnlyView } from "../../../schema/view_info.ts";
 import { parseSimpleView } from "../../../db/views/simple_view.ts";
-import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
+import {
+  connectionForViews,
+  readInTime,
+  readOrReason,
+  readViewInfo,
+} from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
 import { moduleOf } from "./tables/shadow_tables.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
@@ -200,7 +206,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     name: table.name,
     schema: null,
     label: table.name,
-    ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
+    ...{ view: null, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
     // If the key allows NULL, several rows can have NULL in it.
     isDistinct: !hasNullKey,
@@ -256,7 +262,8 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     name,
     schema: null,
     label: name,
-    ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
+    ...{ view: await readViewInfo(driver, name, columns.map((column) => column.name)) },
+    ...{ isReadOnly: false, simple: parseSimpleView(sql), hasRowId: false },
     ...{ key: [], isDistinct: false, foreignKeys: [] },
     columns: columns.map((column, index) => ({
       ...inferSampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver),
@@ -271,7 +278,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
  * text index has row ids, and the first column of an R*Tree is its key.
  */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
-  const draft = await draftView(driver, table);
+  const draft = { ...await draftView(driver, table), view: readOnlyView };
   const module = moduleOf(table.sql) ?? "";
   const isFullText = /^fts[345]$/.test(module);
   if (!isFullText && !/^rtree/.test(module)) return draft;

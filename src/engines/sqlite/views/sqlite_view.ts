@@ -1,5 +1,7 @@
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
+import type { ViewInfo } from "../../../schema/view_info.ts";
+import { type Fragment, identifier, sql, toStatement } from "../../../sql/fragment.ts";
 
 /**
  * Returns a connection for first reads of a SQLite file's views. Such a read can be slow, so it
@@ -33,6 +35,34 @@ export async function readOrReason<T>(
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation"],
 ]);
+
+/**
+ * Returns the writes that INSTEAD OF triggers of a view make possible: SQLite compiles these, and
+ * refuses others. A view with a column that no trigger updates accepts no updates.
+ */
+export async function readViewInfo(
+  connection: Connection,
+  view: string,
+  columns: readonly string[],
+): Promise<ViewInfo> {
+  const name = identifier(view);
+  const accepts = async (statement: Fragment): Promise<boolean> => {
+    const read = await readOrReason(async () =>
+      await connection.query(toStatement(sql`EXPLAIN ${statement}`, () => "?"))
+    );
+    return "value" in read;
+  };
+  let update = true;
+  for (const column of columns.map((one) => identifier(one))) {
+    update &&= await accepts(sql`UPDATE ${name} SET ${column} = ${column}`);
+  }
+  return {
+    insert: await accepts(sql`INSERT INTO ${name} DEFAULT VALUES`),
+    update,
+    delete: await accepts(sql`DELETE FROM ${name}`),
+    ...{ isTriggered: true, locksRows: true },
+  };
+}
 
 /** Returns the result of `read`, or `otherwise` if it takes too long. */
 export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {

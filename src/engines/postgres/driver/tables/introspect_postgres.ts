@@ -1,4 +1,5 @@
 import { plainColumn } from "../../../../schema/table_info.ts";
+import { readOnlyView, type ViewInfo } from "../../../../schema/view_info.ts";
 import { identifier, join, sql, tableName, toStatement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { Driver } from "../../../../db/driver.ts";
@@ -22,7 +23,7 @@ import {
 } from "./postgres_catalogue.ts";
 import { EnumLabels } from "./enum_labels.ts";
 import { parseSimpleView } from "../../../../db/views/simple_view.ts";
-import { declareKeys, inferViewKeys } from "../../../../db/views/view_keys.ts";
+import { declareKeys, inferViewKeys, inheritWriteRules } from "../../../../db/views/view_keys.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
@@ -55,16 +56,48 @@ export async function introspectPostgres(
       ? { ...draft, key: [], isReadOnly: true }
       : draft;
   }));
+  const isSame = (left: string, right: string) => left === right;
   const keyed = declareKeys(
-    inferViewKeys(drafts, (left, right) => left === right),
+    inferViewKeys(drafts, isSame),
     options.keys ?? {},
     listed.leftOut.map(({ table }) => table),
   );
+  const checked = await Promise.all(keyed.map((draft) => withCheckedWrites(draft, driver)));
   return {
-    tables: completeDrafts(keyed, enums.isEmpty ? null : () => enums.refresh(driver)),
+    tables: completeDrafts(
+      inheritWriteRules(checked, isSame),
+      enums.isEmpty ? null : () => enums.refresh(driver),
+    ),
     leftOut: listed.leftOut,
     otherSchemas: chosen.leftOut,
   };
+}
+
+/**
+ * Finds out if the rows of a view with triggers can be locked, and makes a view read-only if its
+ * rows share a declared key.
+ */
+async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<TableDraft> {
+  const { view, key, isDistinct } = draft;
+  if (view === null || key.length === 0 || !(view.insert || view.update || view.delete)) {
+    return draft;
+  }
+  if (!isDistinct && await sharesKeys(draft, driver)) return { ...draft, view: readOnlyView };
+  return view.locksRows || !await canLock(draft, driver)
+    ? draft
+    : { ...draft, view: { ...view, locksRows: true } };
+}
+
+/** Returns true if Postgres can lock the rows of a view, which a view with GROUP BY prevents. */
+async function canLock(view: TableDraft, driver: Driver): Promise<boolean> {
+  try {
+    const locking = sql`EXPLAIN SELECT 1 FROM ${tableName(view)} FOR UPDATE`;
+    await driver.query(toStatement(locking, driver.dialect.placeholder));
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError) return false;
+    throw error;
+  }
 }
 
 /** Returns true if rows of a table share a key, or if it takes too long to find out. */
@@ -109,7 +142,7 @@ function draftTable(
     schema: table.schema,
     label: table.label,
     description: table.description,
-    ...{ isView, isReadOnly: isView, hasRowId: false },
+    ...{ view: viewInfoOf(table), isReadOnly: false, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
     // The columns of a stored view are never NOT NULL, so several rows can have NULL as their key.
@@ -134,7 +167,9 @@ function draftTable(
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
         // GENERATED ALWAYS AS IDENTITY accepts no value, like a generated column.
-        generated: column.generated || column.identity === "a",
+        // Without a trigger, an expression of a view accepts no value, either.
+        generated: column.generated || column.identity === "a" ||
+          isView && (table.ownTriggers & insertOrUpdate) === 0 && !column.isWritable,
         defaultSql: column.generated
           ? null
           : column.identity === ""
@@ -153,6 +188,20 @@ function draftTable(
         description: column.description,
       };
     }),
+  };
+}
+
+/** The bits of an INSERT and of an UPDATE in the results of Postgres. */
+const insertOrUpdate = 8 | 4;
+
+function viewInfoOf({ view, writes, isTriggered, isAutomatic }: CatalogueTable): ViewInfo | null {
+  if (view === null) return null;
+  return {
+    insert: (writes & 8) > 0,
+    update: (writes & 4) > 0,
+    delete: (writes & 16) > 0,
+    isTriggered,
+    locksRows: isAutomatic,
   };
 }
 

@@ -16,6 +16,14 @@ export interface CatalogueTable {
   readonly label: string;
   /** The SELECT of a view or materialized view. Null for a table. */
   readonly view: string | null;
+  /** The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. */
+  readonly writes: number;
+  /** The bits of the writes of a view that INSTEAD OF triggers of the view execute. */
+  readonly ownTriggers: number;
+  /** True if INSTEAD OF triggers of the view, or of a view that it reads, execute writes. */
+  readonly isTriggered: boolean;
+  /** True if Postgres itself writes to the table of the view, and so can lock the view's rows. */
+  readonly isAutomatic: boolean;
   /** True if the rows are stored. False for most views. */
   readonly isStored: boolean;
   /** True if the table also contains the rows of tables that inherit from it. */
@@ -42,6 +50,21 @@ export async function listTables(
         WHEN EXISTS (SELECT FROM pg_rewrite r
           WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`),
+      // A rule can write elsewhere, or return no rows, so a view with a rule accepts no writes.
+      writes: cell.number(
+        `CASE WHEN c.relkind <> 'v' OR EXISTS (${
+          below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")
+        }) THEN 0 ELSE pg_relation_is_updatable(c.oid, true) END`,
+      ),
+      ownTriggers: cell.number(`(SELECT coalesce(bit_or(
+        ((t.tgtype & 16) >> 2) | ((t.tgtype & 12) << 1)), 0) FROM pg_trigger t
+        WHERE t.tgrelid = c.oid AND t.tgtype & 64 > 0)`),
+      isTriggered: cell.flag(
+        `c.relkind = 'v' AND EXISTS (${
+          below("JOIN pg_trigger t ON t.tgrelid = below.oid AND t.tgtype & 64 > 0")
+        })`,
+      ),
+      isAutomatic: cell.flag("c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 > 0"),
       isStored: cell.flag("c.relkind <> 'v'"),
       isInherited: cell.flag(`c.relkind IN ('r', 'f')
         AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`),
@@ -71,6 +94,15 @@ export async function listTables(
   };
 }
 
+/** Returns a query of the relation `c`, and of all relations that it reads if it is a view. */
+function below(rest: string): string {
+  return `WITH RECURSIVE below(oid) AS (
+    SELECT c.oid UNION SELECT d.refobjid FROM below
+    JOIN pg_rewrite r ON r.ev_class = below.oid JOIN pg_depend d ON d.objid = r.oid
+    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+  ) SELECT FROM below ${rest}`;
+}
+
 /** Returns SQL that is true if this role, or one of the roles in the JSON list `$2`, may read. */
 function mayRead(check: string, what: string): string {
   return `(${check}(${what}, 'SELECT') OR EXISTS (SELECT FROM pg_roles r
@@ -93,6 +125,8 @@ const columnFacts = {
     "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
   ),
   defaultSql: cell.textOrNull("coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)"),
+  /** For a column of a view, true if Postgres itself can write the column of the view's table. */
+  isWritable: cell.flag("pg_column_is_updatable(a.attrelid, a.attnum, false)"),
   description: cell.textOrNull("col_description(a.attrelid, a.attnum)"),
   /** True if the column's collation can treat different strings as equal. */
   isLoose: cell.flag(`(SELECT NOT l.collisdeterministic FROM pg_collation l

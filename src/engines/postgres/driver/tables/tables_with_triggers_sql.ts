@@ -15,7 +15,7 @@ const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+
  * 16 update, 64 instead.
  */
 export const tablesWithAfterTriggersSql: string = tablesWith(
-  "tgtype & 66 = 0 AND tgtype & 20 > 0",
+  "tgtype & 66 = 0 AND tgtype & 20 > 0 OR tgtype & 64 > 0",
 );
 
 /**
@@ -28,7 +28,8 @@ export const tablesChangedByEmptyWriteSql: string = tablesWith(
 
 /**
  * Returns a query for the tables with a rule or with one of these triggers, except triggers of
- * foreign keys and of the change log. A partition's trigger also counts for the partitioned table.
+ * foreign keys and of the change log. A partition's trigger also counts for the partitioned table,
+ * and a table's trigger for the views that read the table.
  */
 function tablesWith(triggers: string): string {
   return `
@@ -37,7 +38,11 @@ function tablesWith(triggers: string): string {
     JOIN pg_proc p ON p.oid = tgfoid JOIN pg_language l ON l.oid = p.prolang
     WHERE NOT tgisinternal AND tgname NOT LIKE '${postgresTriggerName}%' AND (${triggers})
     UNION SELECT ev_class FROM pg_rewrite WHERE ev_type <> '1'
-    UNION SELECT i.inhparent FROM pg_inherits i JOIN changed ON i.inhrelid = changed.oid
+    UNION SELECT up.parent FROM changed JOIN (
+      SELECT inhrelid AS child, inhparent AS parent FROM pg_inherits
+      UNION ALL SELECT d.refobjid, r.ev_class FROM pg_rewrite r JOIN pg_depend d ON d.objid = r.oid
+        AND d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+    ) AS up ON up.child = changed.oid
   )
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, c.relname
   FROM changed JOIN pg_class c ON c.oid = changed.oid

@@ -237,7 +237,7 @@ export class RowWidths {
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
     // A view's computation cannot be aborted. Measuring its rows would take as long as reading.
-    if (rows.table.readOnly) return elsewhere;
+    if (!rows.table.recordable) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
     const isWide = wideRow < width.bytes && width.bytes < Infinity;
