@@ -49,6 +49,11 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
       "How many rows a chunk has; with `mode=chunks`.",
     ),
     flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
+    delimiterParameter,
+    parameter("null", { type: "string" }, "The CSV field without quotes that means NULL."),
+    parameter("encoding", { type: "string" }, "The encoding of a body that is not UTF-8."),
+    parameter("map", { type: "string" }, "`old=new,…`: the names of a CSV and of the fields."),
+    flagParameter("ignoreExtra", "Ignores names of a CSV that are no fields."),
   ],
 };
 
@@ -59,6 +64,12 @@ export function listBody(resource: Resource): JsonSchema {
   );
   return { type: "object", properties: Object.fromEntries(members) };
 }
+
+const delimiterParameter = parameter(
+  "delimiter",
+  { type: "string", enum: [",", ";", "|", ":", "tab"] },
+  "The separator of a CSV: a comma unless set.",
+);
 
 function listParameters(resource: Resource): readonly JsonSchema[] {
   return [

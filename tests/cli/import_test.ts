@@ -10,7 +10,11 @@ const notes =
   "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL, slug TEXT UNIQUE, rank REAL)";
 
 Deno.test("import takes a file, a table, and what belongs together", () => {
-  const none = { config: null, schemas: null, chunk: null, dryRun: false };
+  const reading = {
+    ...{ delimiter: undefined, null: undefined, encoding: undefined, map: undefined },
+    ignoreExtra: false,
+  };
+  const none = { config: null, schemas: null, chunk: null, dryRun: false, reading };
   const import_ = { kind: "import", file: "a.csv", format: "csv", into: "notes", ...none };
   const cases: readonly [args: string, expected: unknown][] = [
     ["a.csv --into notes", { ...import_, database: null }],
@@ -23,6 +27,16 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
       ...import_,
       ...{ file: "-", format: "ndjson", database: "postgres://x", schemas: ["a", "b"] },
     }],
+    [
+      "a.csv --into notes --delimiter tab --null NA --encoding latin1 --map A=a --map B=b --ignore-extra",
+      {
+        ...{ ...import_, database: null },
+        reading: {
+          ...{ delimiter: "tab", null: "NA", encoding: "latin1" },
+          ...{ map: "A=a,B=b", ignoreExtra: true },
+        },
+      },
+    ],
   ];
   for (const [args, expected] of cases) {
     assertEquals(parseArguments(["import", ...args.split(" ")]), expected as never, args);
@@ -37,6 +51,11 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
     ["a.csv --into notes --chunk 0", /from 1 to 10000/],
     ["a.csv --into notes --chunk 5 --dry-run", /not both/],
     ["a.csv --intoo notes", /did you mean --into/],
+    ["a.csv --into notes --delimeter ;", /did you mean --delimiter/],
+    ["a.csv --into notes --delimiter ab", /"delimiter": it must be , ; \| : or tab, not "ab"/],
+    ["a.csv --into notes --encoding latin-9x", /there is no encoding "latin-9x"/],
+    ["a.csv --into notes --map a", /must be old=new/],
+    ["a.jsonl --into notes --null NA", /"null": it is only for CSV/],
   ];
   for (const [args, message] of wrong) {
     const command = parseArguments(["import", ...args.split(" ").filter((word) => word !== "")]);
@@ -74,6 +93,21 @@ Deno.test("import writes a file into a table, names wrong lines, and a killed on
     "line 4: is not JSON",
     "0 of 4 rows written",
   ]);
+
+  await write("odd.csv", "Id;title;other\n6;it's;NULL\n");
+  const refusals: readonly [message: string, ...args: string[]][] = [
+    ["line 1: has names with ; between them. Pass --delimiter ';'", "--delimiter", ";"],
+    ['line 1, Id: is not a field. Did you mean "id"? Pass --map Id=id', "--map", "Id=id"],
+    ["line 1, other: is not a field. Pass --ignore-extra", "--ignore-extra"],
+  ];
+  const options: string[] = [];
+  for (const [message, ...option] of refusals) {
+    const { code, stderr } = await importing("odd.csv", "--dry-run", ...options);
+    assertEquals([code, stderr.trim().split("\n").at(-2)], [1, message]);
+    options.push(...option);
+  }
+  const odd = await importing("odd.csv", "--dry-run", ...options);
+  assert(odd.code === 0 && /^1 rows can be written, and none was/m.test(odd.stderr), odd.stderr);
 
   // Killed in the middle of its transaction.
   const long = "x".repeat(300);

@@ -42,16 +42,22 @@ testOnDialects(
         { id: 2, shout: "B", title: "b", size: 4, data: [1] },
         { id: 3, shout: "C", title: "c", size: 5, data: null },
       ]);
-      const nameless = await post("id,title,\n9,a,\n");
+      const nameless = await post("id,,title\n9,,a\n");
       assertEquals(nameless.body.details.errors, [
-        { line: 1, path: "", message: "has a field without a name" },
+        {
+          ...{ line: 1, path: "", message: "has a field without a name" },
+          option: { name: "ignoreExtra", value: "true" },
+        },
       ]);
       const inches = Array.from({ length: 60_000 }, () => "good lines").join("\n");
       const quoted = await post(`title\n5" disk\n${inches}`);
       assertEquals(quoted.body.details.errors[0].line, 2);
       const hidden = await post("id,secret\n9,x\n");
       assertEquals(hidden.body.details.errors, [
-        { line: 1, path: "secret", message: "is not a field" },
+        {
+          ...{ line: 1, path: "secret", message: "is not a field" },
+          option: { name: "ignoreExtra", value: "true" },
+        },
       ]);
       const referring = await post("id,team\n9,\n10,77\n");
       assertEquals(referring.body.details.errors, [

@@ -308,11 +308,11 @@ const wrongCsv: readonly [string, ...unknown[]][] = [
   ['id,name\r\n20,"a"b\r\n', [2, "", "has text after a closing quote"]],
   ['id,name\r\n20,a"b\r\n', [2, "", "has a quote inside of a field that begins without one"]],
   ['id,name\r\n20,a\r\n21,"b\r\n', [3, "", "has a quote that is not closed"]],
-  ["id,done,data\r\n20,yes,5\r\n", [2, "done", "must be true or false"]],
+  ["id,done,data\r\n20,maybe,5\r\n", [2, "done", "must be true or false"]],
   ["id,data\r\n20,{\r\n", [2, "data", "must be JSON"]],
   [`id,data\r\n20,${"[".repeat(200)}${"]".repeat(200)}\r\n`, [2, "data", "must be JSON"]],
   ["id,naem\r\n20,a\r\n", [1, "naem", 'is not a field. Did you mean "name"?']],
-  ["id;name\r\n20;a\r\n", [1, "id;name", "is not a field"]],
+  ["id;name\r\n20;a\r\n", [1, "", "has names with ; between them"]],
 ];
 
 type Note = { readonly id: number };

@@ -10,11 +10,21 @@ const faults: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "has a quote that is not closed",
 };
 
-function parsed(text: string, firstLine: number) {
-  const records: CsvRecord[] = [];
-  const fault = parseCsv(text, firstLine, (record) => records.push(record));
-  return { records, fault };
+interface Part {
+  readonly line: number;
+  readonly isLast: boolean;
+  readonly nullText?: string | null;
 }
+
+function parsed(text: string, { nullText = null, ...part }: Part) {
+  const records: CsvRecord[] = [];
+  const end = parseCsv(text, { ...part, nullText, delimiter: "," }, (record) => {
+    records.push(record);
+  });
+  return { records, end };
+}
+
+const whole = { line: 1, isLast: true };
 
 /** The same by csv-parse, which takes one ending of lines. */
 function parseByOther(text: string, ending: string) {
@@ -42,11 +52,8 @@ Deno.test("records of CSV and their faults are those of csv-parse, with every en
     fc.assert(
       fc.property(fc.array(part, { maxLength: 24 }), (parts) => {
         const text = parts.join("");
-        const { records, fault } = parsed(text, 1);
-        const given = {
-          records: records.map(({ fields }) => fields),
-          fault: fault?.message ?? null,
-        };
+        const { records, end: { fault } } = parsed(text, whole);
+        const given = { records: records.map(({ fields }) => fields), fault };
         assertEquals(given, parseByOther(text, ending), JSON.stringify(text));
       }),
       { numRuns: 3_000, seed: 1 },
@@ -56,13 +63,36 @@ Deno.test("records of CSV and their faults are those of csv-parse, with every en
 
 Deno.test("a record of CSV has its first line, and its characters", () => {
   const text = 'a,"b\r\nc"\r\n\r\n"d\n\n",e\nf\rg,"';
-  assertEquals(parsed(text, 7), {
-    records: [
-      { fields: ["a", "b\r\nc"], line: 7, size: 8 },
-      { fields: [null], line: 9, size: 0 },
-      { fields: ["d\n\n", "e"], line: 10, size: 7 },
-      { fields: ["f"], line: 13, size: 1 },
-    ],
-    fault: { line: 14, message: "has a quote that is not closed" },
-  });
+  const nullLike: readonly number[] = [];
+  const records = [
+    { fields: ["a", "b\r\nc"], line: 7, size: 8, nullLike },
+    { fields: [null], line: 9, size: 0, nullLike },
+    { fields: ["d\n\n", "e"], line: 10, size: 7, nullLike },
+    { fields: ["f"], line: 13, size: 1, nullLike },
+  ];
+  const fault = "has a quote that is not closed";
+  assertEquals(parsed(text, { ...whole, line: 7 }), { records, end: { at: 22, line: 14, fault } });
+  const open = parsed(text, { line: 7, isLast: false });
+  assertEquals(open, { records, end: { at: 22, line: 14, fault: null } });
+});
+
+Deno.test("a CSV in parts has the records of the whole, wherever it is divided", () => {
+  const text = 'a,"b ""\r\n"\r\n"",\r"é\n",NULL\n\nf,"x"';
+  const { records } = parsed(text, whole);
+  assertEquals(records.map(({ line }) => line), [1, 3, 4, 6, 7]);
+  for (let cut = 0; cut <= text.length; cut++) {
+    const before = parsed(text.slice(0, cut), { line: 1, isLast: false });
+    const { at, line } = before.end;
+    const after = parsed(text.slice(at), { line, isLast: true });
+    assertEquals([...before.records, ...after.records], records, `divided at ${cut}`);
+  }
+});
+
+Deno.test("a field without quotes can mean NULL, and one that looks like it is marked", () => {
+  const text = 'NULL,"NULL",NA,\\N,null,N,12';
+  const [plain] = parsed(text, whole).records;
+  assertEquals(plain?.fields, ["NULL", "NULL", "NA", "\\N", "null", "N", "12"]);
+  assertEquals(plain?.nullLike, [0, 2, 3, 4]);
+  const [nulled] = parsed(text, { ...whole, nullText: "NULL" }).records;
+  assertEquals([nulled?.fields.slice(0, 3), nulled?.nullLike], [[null, "NULL", "NA"], [2, 3, 4]]);
 });

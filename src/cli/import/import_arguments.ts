@@ -1,7 +1,12 @@
-import { configOption, Misuse, readCommandWords } from "../command_options.ts";
+import { type CommandWords, configOption, Misuse, readCommandWords } from "../command_options.ts";
 import { additionOptions, readAdditions } from "../database/additions.ts";
 import type { SourceArguments } from "../database/command_config.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
+import { Problem } from "../../problem/problem.ts";
+import {
+  checkImportOptions,
+  type ImportFileOptions,
+} from "../../resource/import/import_options.ts";
 
 export interface ImportCommand extends SourceArguments {
   readonly kind: "import";
@@ -13,6 +18,8 @@ export interface ImportCommand extends SourceArguments {
   /** Number of rows in a transaction; null to import all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
+  /** How the file is read. */
+  readonly reading: ImportFileOptions;
 }
 
 export const importHelp =
@@ -22,7 +29,12 @@ export const importHelp =
                          system: into a table of DATABASE, or of service.config.ts
       --chunk N          N rows in each transaction; refused chunks are named
       --dry-run          do everything, and roll it back
-      --schema NAMES     the schemas of a Postgres`;
+      --schema NAMES     the schemas of a Postgres
+      --delimiter C      the separator of a CSV: , ; | : or tab
+      --null TEXT        the field without quotes that means NULL, besides an empty one
+      --encoding NAME    the encoding, such as windows-1252 or utf-16le
+      --map OLD=NEW      the field NEW has the name OLD in the file; repeatable
+      --ignore-extra     ignore names of the file that are no fields`;
 
 /** Parses the arguments of the command `import`. Throws a {@link Misuse}. */
 export function parseImportArguments(args: readonly string[]): ImportCommand {
@@ -34,6 +46,11 @@ export function parseImportArguments(args: readonly string[]): ImportCommand {
     schema: { type: "string" },
     chunk: { type: "string" },
     "dry-run": { type: "boolean" },
+    delimiter: { type: "string" },
+    null: { type: "string" },
+    encoding: { type: "string" },
+    map: { type: "string", multiple: true },
+    "ignore-extra": { type: "boolean" },
     ...additionOptions,
   });
   const [file, extra] = words.positionals;
@@ -53,11 +70,33 @@ export function parseImportArguments(args: readonly string[]): ImportCommand {
   const chunk = chunkOf(words.text("chunk"));
   const dryRun = words.flag("dry-run");
   if (dryRun && chunk !== null) throw new Misuse("import takes --dry-run or --chunk, not both");
+  const reading = readingOf(words, format);
   return {
-    ...{ kind: "import", file, format, into, chunk, dryRun },
+    ...{ kind: "import", file, format, into, chunk, dryRun, reading },
     ...{ database, config, schemas: readSchemaOption(words) },
     ...readAdditions(words, database),
   };
+}
+
+type ReadingWord = "delimiter" | "null" | "encoding" | "map" | "ignore-extra";
+
+function readingOf(words: CommandWords<ReadingWord>, format: "csv" | "ndjson"): ImportFileOptions {
+  const [delimiter, nullText, encoding] = (["delimiter", "null", "encoding"] as const)
+    .map((name) => words.text(name) ?? undefined);
+  const map = words.strings("map").join(",") || undefined;
+  const reading = {
+    delimiter,
+    null: nullText,
+    encoding,
+    map,
+    ignoreExtra: words.flag("ignore-extra"),
+  };
+  try {
+    checkImportOptions({ ...reading, format });
+    return reading;
+  } catch (error) {
+    throw error instanceof Problem ? new Misuse(error.message) : error;
+  }
 }
 
 function formatOf(file: string): string {

@@ -10,13 +10,14 @@ import { printable } from "../printable.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { ImportCommand } from "./import_arguments.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { ImportOutcome } from "../../resource/import/line_errors.ts";
+import type { AcceptingOption } from "../../resource/import/import_record.ts";
+import { type ImportOutcome, withOption } from "../../resource/import/line_errors.ts";
 
 /** Runs the command `import`, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   try {
-    const { file, format, into, chunk, dryRun } = command;
+    const { file, format, into, chunk, dryRun, reading } = command;
     const isAtHand = file !== "-";
     if (isAtHand && !await pathExists(file)) {
       throw new Error(`Cannot read ${file}: there is no such file`);
@@ -26,7 +27,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
     try {
       const outcome = await app.import(into, {
         open: () => isAtHand ? createReadStream(file, { highWaterMark: readBytes }) : process.stdin,
-        ...{ format, isAtHand, isAlone: true, dryRun, chunk: chunk ?? undefined },
+        ...{ ...reading, format, isAtHand, isAlone: true, dryRun, chunk: chunk ?? undefined },
         onProgress: (counts) => progress.show(counts),
       });
       progress.end();
@@ -52,14 +53,21 @@ function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];
   if (named.length === 0) console.error(printable(message));
-  for (const { line, path, message } of named) {
+  for (const error of named) {
+    const { line, path } = error;
     const place = [line === undefined ? "" : `line ${line}`, path].filter((part) => part !== "");
-    console.error(printable(`${place.join(", ")}: ${message}`));
+    console.error(printable(`${place.join(", ")}: ${withOption(error, forShell)}`));
   }
   for (const { from, to } of Array.isArray(unwritten) ? unwritten : []) {
     console.error(`not written: lines ${from} to ${to ?? "the end"}`);
   }
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
+}
+
+function forShell({ name, value }: AcceptingOption): string {
+  if (name === "ignoreExtra") return "--ignore-extra";
+  const isPlain = /^[\w./=-]+$/.test(value);
+  return `--${name} ${isPlain ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** Time between two lines about the progress, in milliseconds. */

@@ -6,12 +6,13 @@ import { codeRequest } from "./code_request.ts";
 import type { Resource } from "../model/resource.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import { csvRecords } from "../import/csv_records.ts";
+import { checkImportOptions, type ImportFileOptions } from "../import/import_options.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
 import { runImport } from "../import/run_import.ts";
 
 /** The source and the options of {@link ImportsFromCode.import}. */
-export interface ImportSource {
+export interface ImportSource extends ImportFileOptions {
   /** Opens the bytes of the file. Called again if the transaction is retried. */
   open(): AsyncIterable<Uint8Array>;
   /** The format of the bytes. */
@@ -74,11 +75,12 @@ async function importAsSystem(
   const { capabilities: { enableCreate }, name, maxFields } = resource;
   if (!enableCreate) throw new Error(`Cannot import into "${name}": its rows are only read`);
   const request = codeRequest({ name: "batch", options: {} }, system, resource);
+  const reading = checkImportOptions(source);
   const records = () => {
-    const options = { maxRecordBytes, maxFields };
+    const options = { maxRecordBytes, maxFields, reading };
     return source.format === "csv"
-      ? csvRecords(readAhead(source.open()), resource, options)
-      : ndjsonRecords(readAhead(source.open()), options);
+      ? csvRecords(source.open(), resource, options)
+      : ndjsonRecords(source.open(), options);
   };
   const grant = await authorize("create", null, resource.policy);
   const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;
@@ -93,24 +95,6 @@ async function importAsSystem(
     });
   } catch (error) {
     throw await refusedWrite(error, "create", resource);
-  }
-}
-
-/** Yields the parts of a file, and reads the next part while the consumer uses the current part. */
-async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  const reader = parts[Symbol.asyncIterator]();
-  let next = reader.next();
-  try {
-    for (;;) {
-      const { done, value } = await next;
-      if (done === true) return;
-      next = reader.next();
-      // If the consumer stops, nothing awaits this promise, but its rejection must be handled.
-      next.catch(() => {});
-      yield value;
-    }
-  } finally {
-    await reader.return?.();
   }
 }
 

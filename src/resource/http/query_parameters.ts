@@ -107,6 +107,19 @@ export function parseFlag(query: Query, name: string): boolean {
   throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
 }
 
+/** The characters that can separate the fields of a CSV. */
+export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];
+
+/** Returns the character of the option `delimiter`. Throws a 400 for other strings. */
+export function parseDelimiter(text: string): string {
+  const delimiter = text === "tab" ? "\t" : text;
+  if (delimiters.includes(delimiter)) return delimiter;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot use "delimiter": it must be , ; | : or tab, not ${JSON.stringify(text)}`,
+  );
+}
+
 /** The default and the maximum of the query parameter `limit` of a resource. */
 export interface PageLimits {
   readonly defaultLimit: number;
@@ -137,9 +150,8 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
       'Cannot use "on" here: it names the unique key of an upsert, POST / or POST /batch/upsert',
     );
   }
-  const plain = normalFormOf(name);
-  const meant = [...more].find((one) => normalFormOf(one) === plain) ?? namesElsewhere.get(plain) ??
-    nearMissOf(name, knownByPlainName);
+  const meant = nearMissOf(name, namesByNormalForm(more)) ??
+    namesElsewhere.get(normalFormOf(name)) ?? nearMissOf(name, knownByPlainName);
   if (meant === undefined) return;
   throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
 }

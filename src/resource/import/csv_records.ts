@@ -1,45 +1,73 @@
-import { kindProperties } from "../../schema/kinds/kind_properties.ts";
-import { didYouMean } from "../../problem/nearest_name.ts";
-import { exceededJsonLimit, parseCheckedJson, parseJson } from "../../schema/exact_json.ts";
+import { didYouMean, nearestField } from "../../problem/nearest_name.ts";
+import { InvalidValue } from "../../schema/kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../model/resource.ts";
+import { delimiters } from "../http/query_parameters.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
+import type { Resource } from "../model/resource.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
-import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
+import { csvValue, isTextual, type JsonLimits } from "./csv_value.ts";
+import { formatMap, type ImportReading } from "./import_options.ts";
+import {
+  type AcceptingOption,
+  ImportRecord,
+  type ImportRecords,
+  type RecordFault,
+  UnreadableLine,
+} from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
-import { type CsvRecord, parseCsv } from "./parse_csv.ts";
+import { type CsvOptions, type CsvRecord, parseCsv } from "./parse_csv.ts";
 import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
 /**
- * Reads CSV (RFC 4180) in the format of exports: a header of names, then a record for each row. An
- * empty field without quotes is NULL. Yields each record as the JSON object that a create would
- * receive. Throws an {@link UnreadableLine} for a repeated name and for mismatched quotes.
+ * Reads CSV (RFC 4180): a header of names, then a record for each row. An empty field without
+ * quotes is NULL. Yields each record as the JSON object that a create would receive. Throws an
+ * {@link UnreadableLine} for an unknown or repeated name and for mismatched quotes.
  */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
   resource: Resource,
-  { maxRecordBytes, maxFields }: RecordOptions,
+  { maxRecordBytes, maxFields, reading }: RecordOptions,
 ): ImportRecords {
-  const limits = bodyJsonLimits(maxFields);
+  const { encoding, null: nullText = null } = reading;
+  const options = { limits: bodyJsonLimits(maxFields), reading };
+  const known = knownNames(resource);
+  let delimiter = reading.delimiter ?? ",";
   let fields: readonly Field[] | null = null;
-  for await (const block of textBlocks(parts, { quotes: true, maxRecordBytes })) {
+  for await (const block of textBlocks(parts, { encoding, maxRecordBytes })) {
     const read: ImportRecord[] = [];
-    const fault = parseCsv(block.text, block.line, (record) => {
+    const { isLast } = block;
+    let { text, line } = block;
+    const separator = line === 1 ? separatorLine.exec(text) : null;
+    if (separator !== null) {
+      delimiter = reading.delimiter ?? separator[1] ?? delimiter;
+      text = text.slice(separator[0].length);
+      line++;
+    }
+    if (fields === null) requireDelimiter(text, { line, delimiter }, known, reading);
+    const end = parseCsv(text, { line, isLast, delimiter, nullText }, (record) => {
       if (record.size > maxRecordBytes) throw recordTooLong(maxRecordBytes, record.line);
-      if (fields === null) fields = fieldsOf(record, resource);
-      else if (!isBlank(record, fields)) read.push(recordOf(record, fields, limits));
+      if (isBlank(record, fields)) return;
+      if (fields === null) fields = fieldsOf(record, known, resource, reading);
+      else read.push(recordOf(record, fields, options));
     });
     yield read;
-    if (fault !== null) throw new UnreadableLine(fault.line, fault.message);
+    if (end.fault !== null) throw new UnreadableLine(end.line, end.fault);
+    block.end = { at: block.text.length - text.length + end.at, line: end.line };
   }
 }
 
+/** The first line with which spreadsheets name the separator. */
+const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
+
 /** Returns true for an empty line. In a CSV with a single field, it is a row with NULL instead. */
-function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
-  return first === null && others.length === 0 && fields.length > 1;
+function isBlank({ fields }: CsvRecord, names: readonly Field[] | null): boolean {
+  return fields.length === 1 && fields[0] === null && names?.length !== 1;
 }
 
-type JsonLimits = ReturnType<typeof bodyJsonLimits>;
+interface RecordReading {
+  readonly limits: JsonLimits;
+  readonly reading: ImportReading;
+}
 
 interface Field {
   readonly name: string;
@@ -47,27 +75,64 @@ interface Field {
 }
 
 /** Parses the header. An unknown name is an error, because the field's values would be lost. */
-function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
+function fieldsOf(
+  { fields, line }: CsvRecord,
+  known: ReadonlySet<string>,
+  resource: Resource,
+  { map, ignoreExtra = false }: ImportReading,
+): readonly Field[] {
   const { maxFields } = resource;
   if (fields.length > maxFields) {
     throw new UnreadableLine(line, `has more names than ${maxFields}`);
   }
-  const known = knownNames(resource);
+  const given = fields.map((name) => name ?? "");
+  for (const name of map.keys()) {
+    if (given.includes(name)) continue;
+    const hint = didYouMean(name, given);
+    throw new UnreadableLine(line, `has no ${JSON.stringify(name)}, which "map" names${hint}`);
+  }
+  // Spreadsheets write a comma after the last name if a cell of another line has had a value.
+  while (given.length > 1 && given.at(-1) === "" && !map.has("")) given.pop();
+  const names = given.map((name) => map.get(name) ?? name);
+  const unknown = unknownName(given, known, map);
+  if (!names.some((name) => known.has(name)) && unknown?.option?.name !== "map") {
+    throw new UnreadableLine(line, "has no name of a field, as the first line of a CSV must");
+  }
+  if (unknown !== null && !ignoreExtra) {
+    throw new UnreadableLine(line, unknown.message, unknown.path, unknown.option);
+  }
   const seen = new Set<string>();
-  return fields.map((given) => {
-    const name = given ?? "";
-    if (name === "") throw new UnreadableLine(line, "has a field without a name");
+  return names.map((name) => {
+    if (!known.has(name)) return { name, column: null };
     if (seen.has(name)) throw new UnreadableLine(line, "stands twice in the names", name);
-    if (!known.has(name)) {
-      throw new UnreadableLine(
-        line,
-        `is not a field${didYouMean(name, [...known])}`,
-        name.slice(0, 100),
-      );
-    }
     seen.add(name);
     return { name, column: resource.table.byName.get(name) ?? null };
   });
+}
+
+/** Returns the error for a name that is no field, with an option that takes the header. */
+function unknownName(
+  given: readonly string[],
+  known: ReadonlySet<string>,
+  map: ImportReading["map"],
+): RecordFault | null {
+  const names = given.map((name) => map.get(name) ?? name);
+  const free = [...known].filter((name) => !names.includes(name));
+  const unknown = names.flatMap((name, index) =>
+    known.has(name) ? [] : [{ name, old: given[index] ?? "", near: nearestField(name, free) }]
+  );
+  const near = unknown.filter(({ near }) => near !== null);
+  const [shown] = [...near, ...unknown];
+  if (shown === undefined) return null;
+  const hint = shown.near === null ? "" : `. Did you mean ${JSON.stringify(shown.near)}?`;
+  const renamed = near.map(({ old, near }) => [old, near ?? ""] as const);
+  return {
+    path: shown.name.slice(0, 100),
+    message: shown.name === "" ? "has a field without a name" : `is not a field${hint}`,
+    option: near.length === 0
+      ? ignoreExtraOption
+      : { name: "map", value: formatMap(new Map([...map, ...renamed])) },
+  };
 }
 
 /** Returns the field names that an export can contain and those that a body can set. */
@@ -83,14 +148,40 @@ function knownNames(resource: Resource): ReadonlySet<string> {
   ]);
 }
 
+/** Throws if another separator divides the header into more names of fields. */
+function requireDelimiter(
+  text: string,
+  { line, delimiter }: Pick<CsvOptions, "line" | "delimiter">,
+  known: ReadonlySet<string>,
+  { map, delimiter: chosen }: ImportReading,
+): void {
+  const [header = ""] = /[^\r\n]+/.exec(text) ?? [];
+  const count = (separator: string) => {
+    let found = 0;
+    parseCsv(header, { line, delimiter: separator, nullText: null, isLast: true }, ({ fields }) => {
+      found = fields.filter((name) => known.has(map.get(name ?? "") ?? name ?? "")).length;
+    });
+    return found;
+  };
+  const now = count(delimiter);
+  const other = delimiters.find((separator) => count(separator) > now);
+  if (other === undefined || (chosen !== null && now > 0)) return;
+  const option = { name: "delimiter" as const, value: other === "\t" ? "tab" : other };
+  throw new UnreadableLine(line, `has names with ${option.value} between them`, "", option);
+}
+
 function recordOf(
-  { fields: values, line, size }: CsvRecord,
+  { fields: values, line, size, nullLike }: CsvRecord,
   fields: readonly Field[],
-  limits: JsonLimits,
+  { limits, reading }: RecordReading,
 ): ImportRecord {
-  if (values.length !== fields.length) {
+  const refused = (path: string, message: string, option?: AcceptingOption) =>
+    new ImportRecord(line, size, null, { path, message, option });
+  const isLong = values.length > fields.length &&
+    values.slice(fields.length).some((value) => value !== null);
+  if (values.length < fields.length || (isLong && reading.ignoreExtra !== true)) {
     const message = `has ${values.length} fields, and the names are ${fields.length}`;
-    return new ImportRecord(line, size, null, { path: "", message });
+    return refused("", message, isLong ? ignoreExtraOption : undefined);
   }
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
@@ -99,40 +190,24 @@ function recordOf(
     if (column === null) continue;
     // If a NOT NULL column has an empty field, the field is omitted, so that the default applies.
     if (text === null && column.notNull) continue;
-    if (text === null) body[name] = null;
-    else if (column.kind === "json" && column.databaseType === undefined) {
-      const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;
-      if (value === undefined) {
-        return new ImportRecord(line, size, null, { path: name, message: "must be JSON" });
-      }
-      body[name] = value;
-    } else body[name] = jsonValue(text, column);
+    if (text !== null && nullLike.includes(index) && meansNull(text, column, reading)) {
+      const message = `is ${JSON.stringify(text)} without quotes, which may mean no value`;
+      return refused(name, message, { name: "null", value: text });
+    }
+    try {
+      body[name] = text === null ? null : csvValue(text, column, limits);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      return refused(name, error.message);
+    }
   }
   return new ImportRecord(line, size, body);
 }
 
-/** Converts an exported string to its JSON value. Returns a string unchanged if it has none. */
-function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
-  if (databaseType?.shape.kind === "any") return numberOf(text);
-  if (databaseType !== undefined) {
-    return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
-  }
-  switch (kindProperties[kind].json) {
-    case "number":
-      return numberOf(text);
-    case "boolean":
-      return text === "true" ? true : text === "false" ? false : text;
-    default:
-      return text;
-  }
-}
+const ignoreExtraOption: AcceptingOption = { name: "ignoreExtra", value: "true" };
 
-function numberOf(text: string): unknown {
-  // A double represents a number of fewer than 16 digits exactly.
-  if (text.length < 16 && shortNumber.test(text)) return Number(text);
-  // A string that is no JSON number is returned unchanged.
-  return number.test(text) ? parseJson(text) ?? text : text;
+/** Returns true if a word in the place of a missing value cannot be the value of the column. */
+function meansNull(text: string, column: ColumnInfo, { null: nullText }: ImportReading): boolean {
+  if (isTextual(column)) return nullText === undefined && (text === "NULL" || text === "\\N");
+  return column.kind !== "json" || text !== "null";
 }
-
-const shortNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;

@@ -1,3 +1,10 @@
+/** An option with which an import would accept a line that it has refused. */
+export interface AcceptingOption {
+  readonly name: "delimiter" | "null" | "encoding" | "map" | "ignoreExtra";
+  /** The value of the option as a string, as in a request. */
+  readonly value: string;
+}
+
 /** A row in the body of an import, before its fields are parsed. */
 export class ImportRecord {
   /** The line where the record begins, counted from 1. */
@@ -20,6 +27,8 @@ export class ImportRecord {
 export interface RecordFault {
   readonly path: string;
   readonly message: string;
+  /** The option with which the import would accept the record, if there is one. */
+  readonly option?: AcceptingOption | undefined;
 }
 
 /** The records of a body in groups. One promise for each record would take too long. */
@@ -30,12 +39,14 @@ export class UnreadableLine extends Error {
   readonly line: number;
   /** The field that has the error, or an empty string. */
   readonly path: string;
+  readonly option: AcceptingOption | undefined;
 
   /** Creates the error. `message` completes "line 3 …", for example `is not UTF-8`. */
-  constructor(line: number, message: string, path = "") {
+  constructor(line: number, message: string, path = "", option?: AcceptingOption) {
     super(message);
     this.name = "UnreadableLine";
     this.line = line;
     this.path = path;
+    this.option = option;
   }
 }

@@ -1,12 +1,10 @@
 import { Problem } from "../../problem/problem.ts";
+import type { AcceptingOption, RecordFault } from "./import_record.ts";
 
 /** An error in a row of an import: its line in the body, the field and a message. */
-export interface LineError {
+export interface LineError extends RecordFault {
   /** The line where the row begins, counted from 1. In a CSV, line 1 is the header. */
   readonly line: number;
-  /** The field that has the error, or a path within the field. Empty for the whole row. */
-  readonly path: string;
-  readonly message: string;
 }
 
 /** The numbers of rows that an import has read and written. */
@@ -55,10 +53,12 @@ export class LineErrors {
 
   /** Returns the 422 of an import. `counts` are the numbers of rows read and written. */
   problem(counts: ImportOutcome): Problem {
+    const spell = ({ name, value }: AcceptingOption) => `${name}=${encodeURIComponent(value)}`;
     const [first] = this.#errors;
     const fault = first === undefined
       ? "rows were refused"
-      : [`line ${first.line}:`, first.path, first.message].filter((part) => part !== "").join(" ");
+      : [`line ${first.line}:`, first.path, withOption(first, spell)]
+        .filter((part) => part !== "").join(" ");
     return new Problem("validation-error", `Cannot import: ${fault}`, {
       details: {
         ...counts,
@@ -67,4 +67,13 @@ export class LineErrors {
       },
     });
   }
+}
+
+/** Returns the message of an error with the option that accepts its line, as `spell` writes it. */
+export function withOption(
+  { message, option }: RecordFault,
+  spell: (option: AcceptingOption) => string,
+): string {
+  if (option === undefined) return message;
+  return `${message}${message.endsWith("?") ? "" : "."} Pass ${spell(option)}`;
 }

@@ -1,8 +1,9 @@
 import { exceededJsonLimit, parseCheckedJson } from "../../schema/exact_json.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
+import type { ImportReading } from "./import_options.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
-import { recordTooLong, textBlocks } from "./text_blocks.ts";
+import { recordTooLong, textBlocks, wholeLines } from "./text_blocks.ts";
 
 export interface RecordOptions {
   readonly maxRecordBytes: number;
@@ -10,18 +11,19 @@ export interface RecordOptions {
   readonly maxFields: number;
   /** True if the NDJSON can contain numbers in the form of `numbers=safe`. Default: false. */
   readonly safeNumbers?: boolean;
+  readonly reading: ImportReading;
 }
 
 /** Reads NDJSON: a JSON value in each line. Blank lines are skipped. */
 export async function* ndjsonRecords(
   parts: AsyncIterable<Uint8Array>,
-  { maxRecordBytes, maxFields, safeNumbers = false }: RecordOptions,
+  { maxRecordBytes, maxFields, safeNumbers = false, reading }: RecordOptions,
 ): ImportRecords {
   const limits = bodyJsonLimits(maxFields);
-  for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes })) {
+  for await (const block of textBlocks(parts, { ...reading, maxRecordBytes })) {
     let records: ImportRecord[] = [];
     let { line } = block;
-    for (const text of block.text.split("\n")) {
+    for (const text of wholeLines(block)) {
       if (text.length > maxRecordBytes) throw recordTooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
         const record = recordOf(text, line, limits);

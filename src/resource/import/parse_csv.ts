@@ -1,68 +1,100 @@
+import { feedsIn } from "./text_blocks.ts";
+
 export interface CsvRecord {
   /** The fields of the record. An empty field without quotes is null. */
   readonly fields: readonly (string | null)[];
   /** The line where the record begins, counted from 1. */
   readonly line: number;
   readonly size: number;
+  /** The indexes of the fields without quotes that look like NULL in another program. */
+  readonly nullLike: readonly number[];
 }
 
-/** A syntax error in a CSV: the line of the record, and a message that completes "line 3 …". */
-export interface CsvFault {
+export interface CsvOptions {
+  /** The number of the first line. */
   readonly line: number;
-  readonly message: string;
+  readonly delimiter: string;
+  /** The field without quotes that means NULL, or null for none except the empty field. */
+  readonly nullText: string | null;
+  /** True if the CSV ends with the string. */
+  readonly isLast: boolean;
+}
+
+/** The offset and the line after the last whole record, and the syntax error there, if any. */
+export interface CsvEnd {
+  readonly at: number;
+  readonly line: number;
+  /** A message that completes "line 3 …", or null. */
+  readonly fault: string | null;
 }
 
 /**
- * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. The first line has the number
- * `firstLine`. Calls `take` with each record, and returns the first fault, or null at the end.
- * Misplaced quotes are a fault, because the string would be ambiguous.
+ * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. Calls `take` with each whole
+ * record. Misplaced quotes are a fault, because the string would be ambiguous.
  */
 export function parseCsv(
   text: string,
-  firstLine: number,
+  { line: firstLine, delimiter, nullText, isLast }: CsvOptions,
   take: (record: CsvRecord) => void,
-): CsvFault | null {
+): CsvEnd {
   const { length } = text;
+  const comma = delimiter.charCodeAt(0);
   let line = firstLine;
-  const failed = (message: string) => ({ line, message });
+  let recordStart = 0;
+  const ended = (fault: string | null) => ({ at: recordStart, line, fault });
   for (let at = 0; at < length;) {
-    const recordStart = at;
+    recordStart = at;
     const fields: (string | null)[] = [];
+    let nullLike = none;
     let feeds = 0;
     for (;; at++) {
       const start = at;
       if (text.charCodeAt(at) === quote) {
         at = closingQuote(text, start);
-        if (at === length) return failed("has a quote that is not closed");
+        if (at === length) return ended(isLast ? "has a quote that is not closed" : null);
         const field = unquoted(text, start, at++);
-        if (!endsField(text.charCodeAt(at))) return failed("has text after a closing quote");
+        if (!endsField(text.charCodeAt(at), comma)) return ended("has text after a closing quote");
         feeds += feedsIn(field);
         fields.push(field);
       } else {
-        while (!endsField(text.charCodeAt(at))) {
+        while (!endsField(text.charCodeAt(at), comma)) {
           if (text.charCodeAt(at++) === quote) {
-            return failed("has a quote inside of a field that begins without one");
+            return ended("has a quote inside of a field that begins without one");
           }
         }
-        fields.push(at === start ? null : text.slice(start, at));
+        const field = text.slice(start, at);
+        const isNull = at === start || field === nullText;
+        // The words begin with a character after the digits.
+        if (!isNull && at - start <= 4 && text.charCodeAt(start) > 0x39 && nullWords.has(field)) {
+          nullLike = [...nullLike, fields.length];
+        }
+        fields.push(isNull ? null : field);
       }
       if (text.charCodeAt(at) !== comma) break;
     }
-    take({ fields, line, size: at - recordStart });
+    // The next characters may belong to the record, or complete a CR LF.
+    const isCarriageReturn = text.charCodeAt(at) === carriageReturn;
+    if (!isLast && at + (isCarriageReturn ? 1 : 0) >= length) return ended(null);
+    take({ fields, line, size: at - recordStart, nullLike });
     line += 1 + feeds;
-    if (text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed) at++;
-    at++;
+    if (isCarriageReturn && text.charCodeAt(at + 1) === lineFeed) at++;
+    recordStart = ++at;
   }
-  return null;
+  return ended(null);
 }
 
+/** The words that MySQL, Postgres, R, pandas and spreadsheets write for a missing value. */
+const nullWords: ReadonlySet<string> = new Set(
+  ["NULL", "\\N", "null", "NA", "N/A", "NaN", "nan", "None", "nil"],
+);
+const none: readonly number[] = [];
+
 const quote = 0x22;
-const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /** Returns true if this character code ends a field. At the end of the string, it is NaN. */
-function endsField(code: number): boolean {
+function endsField(code: number, comma: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }
 
@@ -79,8 +111,4 @@ function closingQuote(text: string, start: number): number {
 function unquoted(text: string, start: number, end: number): string {
   const field = text.slice(start + 1, end);
   return field.includes('"') ? field.replaceAll('""', '"') : field;
-}
-
-function feedsIn(field: string): number {
-  return field.includes("\n") ? field.split("\n").length - 1 : 0;
 }

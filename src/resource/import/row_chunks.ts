@@ -81,9 +81,9 @@ class OpenChunk {
   }
 
   /** Adds the error of an unreadable line. Earlier records of its block were not read, either. */
-  endUnreadable({ line, path, message }: UnreadableLine, next: number): RowChunk {
+  endUnreadable({ line, path, message, option }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
-    this.#errors.push({ line, path, message });
+    this.#errors.push({ line, path, message, option });
     return this.#ended(null);
   }
 

@@ -4,7 +4,7 @@ import { parseCheckedJson, writeJson } from "../../schema/exact_json.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
-import { textBlocks } from "./text_blocks.ts";
+import { textBlocks, wholeLines } from "./text_blocks.ts";
 
 /** The total size of records whose rows stay in memory, in bytes. All further rows go to a file. */
 const maxBytesInMemory = 4 * 1024 * 1024;
@@ -54,9 +54,8 @@ export class RowSpool implements AsyncDisposable {
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;
-    const blocks = textBlocks(this.#file.read(), { quotes: false, maxRecordBytes: Infinity });
-    for await (const { text } of blocks) {
-      for (const line of text.split("\n")) {
+    for await (const block of textBlocks(this.#file.read(), { maxRecordBytes: Infinity })) {
+      for (const line of wholeLines(block)) {
         if (line !== "") yield this.#rowsOf(line);
       }
     }
@@ -141,15 +140,8 @@ class SpoolFile {
     await this.#file.appendFile(text);
   }
 
-  async *read(): AsyncGenerator<Uint8Array, void> {
-    // The buffer is reused for each part, because `textBlocks` copies the parts.
-    const buffer = new Uint8Array(readBytes);
-    for (let at = 0;;) {
-      const { bytesRead } = await this.#file.read(buffer, 0, readBytes, at);
-      if (bytesRead === 0) return;
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
+  read(): AsyncIterable<Uint8Array> {
+    return this.#file.createReadStream({ autoClose: false, start: 0, highWaterMark: readBytes });
   }
 
   async close(): Promise<void> {

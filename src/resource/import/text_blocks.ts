@@ -1,155 +1,73 @@
+import { Buffer } from "node:buffer";
 import { UnreadableLine } from "./import_record.ts";
 
-/** A part of a body that consists of whole records, as a string. */
+/** A part of a body as a string that begins with a record. */
 export interface TextBlock {
   readonly text: string;
   /** The number of the block's first line, counted from 1. */
   readonly line: number;
+  /** True if the body ends with this block. */
+  readonly isLast: boolean;
+  /** The offset and the line after the last whole record. The consumer sets them. */
+  end: { readonly at: number; readonly line: number };
 }
 
 export interface BlockOptions {
-  /** True if a line feed in a quoted field does not end a record, as in CSV. */
-  readonly quotes: boolean;
+  /** The encoding of a body without a byte order mark. Default: UTF-8. */
+  readonly encoding?: string | undefined;
   readonly maxRecordBytes: number;
 }
 
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
-const lineFeed = 10;
-const carriageReturn = 0x0d;
-const doubleQuote = 34;
-const comma = 44;
-
 /**
- * Divides a body into blocks of whole records. Skips a byte order mark at the start. Throws an
- * {@link UnreadableLine} for a record that is too large and for bytes that are not UTF-8.
+ * Decodes a body in blocks. The records that the consumer has not read begin the next block. Throws
+ * an {@link UnreadableLine} for a record that is too large and for bytes that cannot be decoded.
  */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
-  options: BlockOptions,
+  { encoding, maxRecordBytes }: BlockOptions,
 ): AsyncGenerator<TextBlock, void> {
-  const cutter = new BlockCutter(options);
+  const decode = createDecoder(encoding, () => line + feedsIn(held));
+  let held = "";
+  let line = 1;
+  let wanted = blockBytes;
+  const cut = (isLast: boolean): TextBlock => ({ text: held, line, isLast, end: { at: 0, line } });
   try {
     for await (const part of parts) {
       for (let at = 0; at < part.length; at += blockBytes) {
-        const block = cutter.add(part.subarray(at, at + blockBytes));
-        if (block !== null) yield block;
+        held += decode(part.subarray(at, at + blockBytes), false);
+        if (held.length < wanted) continue;
+        const block = cut(false);
+        yield block;
+        // A long record is parsed again only when twice as much of it is known.
+        wanted = block.end.at === 0 ? Math.min(2 * held.length, maxRecordBytes + 1) : blockBytes;
+        held = held.slice(block.end.at);
+        line = block.end.line;
+        if (held.length > maxRecordBytes) throw recordTooLong(maxRecordBytes, line);
       }
     }
+    held += decode(new Uint8Array(), true);
   } catch (error) {
     // If the body ends early, the complete records are still used, so that no chunk is lost.
-    const rest = error instanceof UnreadableLine ? null : cutter.whole();
-    if (rest !== null) yield rest;
+    if (!(error instanceof UnreadableLine)) yield cut(false);
     throw error;
   }
-  const last = cutter.end();
-  if (last !== null) yield last;
+  if (held !== "") yield cut(true);
 }
 
-class BlockCutter {
-  readonly #quotes: boolean;
-  readonly #maxRecordBytes: number;
-  /** The received bytes that belong to no block yet. */
-  #held: Uint8Array = new Uint8Array(2 * blockBytes);
-  #length = 0;
-  /** The offset in the held bytes where the last whole record ends. */
-  #recordEnd = 0;
-  /** The number of held bytes that have been scanned. */
-  #seen = 0;
-  #isQuoted = false;
-  /** The number of CSV lines that end in the scanned bytes. */
-  #lines = 0;
-  #wholeLines = 0;
-  #line = 1;
-  #isFirst = true;
-
-  constructor({ quotes, maxRecordBytes }: BlockOptions) {
-    this.#quotes = quotes;
-    this.#maxRecordBytes = maxRecordBytes;
-  }
-
-  add(part: Uint8Array): TextBlock | null {
-    this.#hold(part);
-    if (this.#quotes) this.#lookBetweenQuotes();
-    else this.#recordEnd = this.#held.subarray(0, this.#length).lastIndexOf(lineFeed) + 1;
-    if (this.#length < blockBytes) return null;
-    const block = this.whole();
-    if (this.#length > this.#maxRecordBytes) throw recordTooLong(this.#maxRecordBytes, this.#line);
-    return block;
-  }
-
-  whole(): TextBlock | null {
-    return this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
-  }
-
-  /** Returns the held bytes at the end of the body. */
-  end(): TextBlock | null {
-    return this.#length === 0 ? null : this.#cut(this.#length);
-  }
-
-  #hold(part: Uint8Array): void {
-    const wanted = this.#length + part.length;
-    if (wanted > this.#held.length) {
-      const longer = new Uint8Array(Math.max(wanted, 2 * this.#held.length));
-      longer.set(this.#held.subarray(0, this.#length));
-      this.#held = longer;
-    }
-    this.#held.set(part, this.#length);
-    this.#length = wanted;
-  }
-
-  #lookBetweenQuotes(): void {
-    const held = this.#held;
-    let isQuoted = this.#isQuoted;
-    let at = this.#seen;
-    for (; at < this.#length; at++) {
-      const byte = held[at];
-      // Within a field without quotes, a quote is a syntax error, not the start of a quoted string.
-      if (byte === doubleQuote) isQuoted = !isQuoted && beginsQuotes(held[at - 1]);
-      else if (byte === lineFeed) this.#endLine(at, isQuoted);
-      else if (byte === carriageReturn && !isQuoted) {
-        // The next byte can be a line feed, but has not been received yet.
-        if (at + 1 === this.#length) break;
-        if (held[at + 1] !== lineFeed) this.#endLine(at, false);
-      }
-    }
-    this.#isQuoted = isQuoted;
-    this.#seen = at;
-  }
-
-  #endLine(at: number, isQuoted: boolean): void {
-    this.#lines++;
-    if (isQuoted) return;
-    this.#recordEnd = at + 1;
-    this.#wholeLines = this.#lines;
-  }
-
-  #cut(end: number): TextBlock {
-    const bytes = this.#held.subarray(0, end);
-    const line = this.#line;
-    const text = decoded(this.#isFirst ? withoutMark(bytes) : bytes, line);
-    this.#line += this.#quotes ? this.#wholeLines : feedsIn(bytes);
-    this.#lines -= this.#wholeLines;
-    this.#wholeLines = 0;
-    this.#held.copyWithin(0, end, this.#length);
-    this.#length -= end;
-    this.#seen = Math.max(0, this.#seen - end);
-    this.#recordEnd = 0;
-    this.#isFirst = false;
-    return { text, line };
-  }
+/** Returns the whole lines of a block, with the empty string after the last line feed. */
+export function wholeLines(block: TextBlock): readonly string[] {
+  const at = block.isLast ? block.text.length : block.text.lastIndexOf("\n") + 1;
+  const text = block.text.slice(0, at);
+  block.end = { at, line: block.line + feedsIn(text) };
+  return text.split("\n");
 }
 
-/** Returns true if a quote after this byte begins a quoted field, or is the second of a `""`. */
-function beginsQuotes(before: number | undefined): boolean {
-  return before === undefined || before === comma || before === lineFeed ||
-    before === carriageReturn || before === doubleQuote;
-}
-
-function feedsIn(bytes: Uint8Array): number {
+export function feedsIn(text: string): number {
   let count = 0;
-  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) count++;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
   return count;
 }
 
@@ -157,34 +75,64 @@ export function recordTooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** The decoder keeps no state. A byte order mark within the text is an ordinary character. */
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function decoded(bytes: Uint8Array, firstLine: number): string {
-  try {
-    return strictUtf8.decode(bytes);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new UnreadableLine(malformedLine(bytes, firstLine), "is not UTF-8");
-  }
+/** Creates the decoder of a body. `line` returns the line of the bytes, for errors. */
+function createDecoder(
+  label: string | undefined,
+  line: () => number,
+): (part: Uint8Array, isLast: boolean) => string {
+  let decoder: TextDecoder | null = null;
+  let rest: Uint8Array = new Uint8Array();
+  return (part, isLast) => {
+    const bytes: Uint8Array = Buffer.concat([rest, part]);
+    rest = bytes;
+    // The first bytes can be a part of a byte order mark.
+    if (decoder === null && bytes.length < 3 && !isLast) return "";
+    const isFirst = decoder === null;
+    decoder ??= new TextDecoder(
+      markedEncoding(bytes) ?? label ?? unmarkedEncoding(bytes),
+      { fatal: true, ignoreBOM: true },
+    );
+    const { encoding } = decoder;
+    const isUtf8 = encoding === "utf-8";
+    const end = isLast || !isUtf8 ? bytes.length : wholeCharacters(bytes);
+    rest = bytes.subarray(end);
+    try {
+      // With the option `stream`, Deno returns strings of two bytes per character, which are slow.
+      const text = decoder.decode(bytes.subarray(0, end), { stream: !isLast && !isUtf8 });
+      return isFirst && text.startsWith("\ufeff") ? text.slice(1) : text;
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      const [valid = ""] = new TextDecoder(encoding).decode(bytes).split("\ufffd", 1);
+      const option = isUtf8 ? anyBytes : undefined;
+      throw new UnreadableLine(
+        line() + feedsIn(valid),
+        `is not ${encoding.toUpperCase()}`,
+        "",
+        option,
+      );
+    }
+  };
 }
 
-function malformedLine(bytes: Uint8Array, firstLine: number): number {
-  const valid = new TextDecoder("utf-8", { ignoreBOM: true });
-  const encoder = new TextEncoder();
-  let line = firstLine;
-  for (let start = 0; start < bytes.length; line++) {
-    const feed = bytes.indexOf(lineFeed, start);
-    const end = feed < 0 ? bytes.length : feed + 1;
-    const given = bytes.subarray(start, end);
-    const again = encoder.encode(valid.decode(given));
-    if (again.length !== given.length || again.some((byte, at) => byte !== given[at])) return line;
-    start = end;
-  }
-  return line;
+/** Returns the length of UTF-8 without the last character, which may not be complete. */
+function wholeCharacters(bytes: Uint8Array): number {
+  let end = bytes.length;
+  while (bytes.length - end < 3 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;
+  return (bytes[end - 1] ?? 0) >= 0xc0 ? end - 1 : end;
 }
 
-function withoutMark(bytes: Uint8Array): Uint8Array {
-  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return isMarked ? bytes.subarray(3) : bytes;
+/** The usual encoding of spreadsheets for western languages. Every byte is valid in it. */
+const anyBytes = { name: "encoding", value: "windows-1252" } as const;
+
+/** Returns the encoding that a byte order mark names, or undefined without a mark. */
+function markedEncoding([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
+}
+
+function unmarkedEncoding([first, second]: Uint8Array): string {
+  if (first !== 0 && second !== 0) return "utf-8";
+  const value = first === 0 ? "utf-16be" : "utf-16le";
+  throw new UnreadableLine(1, "has NUL characters", "", { name: "encoding", value });
 }

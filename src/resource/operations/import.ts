@@ -2,6 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { csvRecords } from "../import/csv_records.ts";
+import { checkImportOptions, type ImportReading } from "../import/import_options.ts";
 import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportPlan, type ImportTransactionMode, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
@@ -13,6 +14,7 @@ import type { Operation, ResourceRequest } from "../model/operation.ts";
 interface ImportIntent {
   readonly format: Format;
   readonly mode: ImportTransactionMode;
+  readonly reading: ImportReading;
 }
 
 type Format = "ndjson" | "csv";
@@ -32,15 +34,16 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
         "Cannot import under an Idempotency-Key: the body is not kept to be compared",
       );
     }
-    return { format: formatOf(request), mode: modeOf(request.query) };
+    const format = formatOf(request);
+    return { format, mode: modeOf(request.query), reading: readingOf(request.query, format) };
   },
 
-  plan({ format, mode }, grant) {
-    return { format, mode, grant };
+  plan({ format, mode, reading }, grant) {
+    return { format, mode, reading, grant };
   },
 
-  async execute({ format, ...plan }, call) {
-    return await runImport(() => recordsOf(format, call.request, call.resource), plan, call);
+  async execute(plan, call) {
+    return await runImport(() => recordsOf(plan, call.request, call.resource), plan, call);
   },
 
   shape({ rows, written }) {
@@ -48,7 +51,25 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
   },
 };
 
-const parameters: ReadonlySet<string> = new Set(["mode", "chunk", "dryRun"]);
+const parameters: ReadonlySet<string> = new Set([
+  ...["mode", "chunk", "dryRun"],
+  ...["delimiter", "null", "encoding", "map", "ignoreExtra"],
+]);
+
+function readingOf(query: Query, format: Format): ImportReading {
+  const [delimiter, encoding, map] = ["delimiter", "encoding", "map"].map((name) =>
+    query.get(name)
+  );
+  const ignoreExtra = parseFlag(query, "ignoreExtra");
+  return checkImportOptions({
+    format,
+    delimiter,
+    null: query.get("null"),
+    encoding,
+    map,
+    ignoreExtra,
+  });
+}
 
 /** The number of rows in a chunk if the request names none. */
 const defaultChunk = 1_000;
@@ -91,13 +112,13 @@ function formatOf({ header }: Pick<ResourceRequest, "header">): Format {
 }
 
 function recordsOf(
-  format: Format,
+  { format, reading }: ImportIntent,
   { bodyParts, safeNumbers, header }: ResourceRequest,
   resource: Resource,
 ): ImportRecords {
   if (bodyParts === undefined) throw new Error("An import was called without a request");
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
-  const options = { maxRecordBytes, maxFields: resource.maxFields };
+  const options = { maxRecordBytes, maxFields: resource.maxFields, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
   // An export with safe numbers has this media type. It can be imported again unchanged.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");

@@ -107,9 +107,9 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Returns true if RFC 4180 requires quotes, or if a CSV reader might trim spaces. */
+/** Returns true if RFC 4180 requires quotes, or if a reader might trim spaces or read NULL. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }
 
-const special = /[",\r\n]/;
+const special = /[",\r\n]|^(?:NULL|\\N)$/;

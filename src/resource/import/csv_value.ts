@@ -1,0 +1,77 @@
+import { exceededJsonLimit, parseCheckedJson, parseJson } from "../../schema/exact_json.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+export type JsonLimits = Parameters<typeof exceededJsonLimit>[1];
+
+/**
+ * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
+ * write, if they have one meaning. Returns a string unchanged if it has no JSON value. Throws an
+ * {@link InvalidValue} for invalid JSON, and for a number or a date in the form of a country.
+ */
+export function csvValue(text: string, column: ColumnInfo, limits: JsonLimits): unknown {
+  const { kind, databaseType } = column;
+  if (databaseType?.shape.kind === "any") return numberOf(text);
+  if (databaseType !== undefined) {
+    return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
+  }
+  if (kind === "json") {
+    const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;
+    if (value === undefined) throw new InvalidValue("must be JSON");
+    return value;
+  }
+  if (kind === "boolean") return booleans.get(text.toLowerCase()) ?? text;
+  if (kind === "date" || kind === "timestamp") return kind === "date" ? dayOf(text) : timeOf(text);
+  const { json, arithmetic } = kindProperties[kind];
+  if (arithmetic === null) return text;
+  const value = json === "number" ? numberOf(text) : text;
+  if (typeof value !== "string" || !localNumber.test(value)) return value;
+  throw new InvalidValue(
+    `is ${JSON.stringify(text)}: write a number with digits and a decimal point only, ` +
+      "without a decimal comma, thousands separators, % or a currency",
+  );
+}
+
+/** Returns true if a string without quotes can be a value of the column, even if it is `NULL`. */
+export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
+  if (databaseType !== undefined) return ["any", "text"].includes(databaseType.shape.kind);
+  return kind === "text";
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...["true", "t", "yes", "y", "1"].map((text) => [text, true] as const),
+  ...["false", "f", "no", "n", "0"].map((text) => [text, false] as const),
+]);
+
+function numberOf(text: string): unknown {
+  // A double represents a number of fewer than 16 digits exactly.
+  if (text.length < 16 && shortNumber.test(text)) return Number(text);
+  // A string that is no JSON number is returned unchanged.
+  return number.test(text) ? parseJson(text) ?? text : text;
+}
+
+const shortNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;
+/** Digits with a comma, an apostrophe, a space, a percent sign or a currency. */
+const localNumber = /^(?=.{0,60}\d)(?=.{0,60}[,'’\s%\p{Sc}])[-+\d.,'’\s%\p{Sc}]{1,60}$/u;
+
+/** Returns the RFC 3339 form of a timestamp as SQL, COPY and spreadsheets in ISO form write it. */
+function timeOf(text: string): string {
+  const [, date, minutes, seconds = ":00", zone = "Z"] = sqlTime.exec(text) ?? [];
+  if (date === undefined) return dayOf(text);
+  const offset = /^[+-]/.test(zone) ? `${zone.replace(":", "").padEnd(5, "0")}` : "+0000";
+  return `${date}T${minutes}${seconds}${offset.slice(0, 3)}:${offset.slice(3)}`;
+}
+
+const sqlTime =
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d(?:\.\d{1,30})?)?(?: ?([Zz]|UTC|[+-]\d\d(?::?\d\d)?))?$/;
+
+function dayOf(text: string): string {
+  if (!localDay.test(text)) return text;
+  throw new InvalidValue(
+    `is ${JSON.stringify(text)}, whose order of day and month is not certain: write YYYY-MM-DD`,
+  );
+}
+
+const localDay = /^\d{1,4}[/.]\d{1,2}[/.]\d{1,4}(?:\D.{0,40})?$/;

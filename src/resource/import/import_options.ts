@@ -1,0 +1,72 @@
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { Problem } from "../../problem/problem.ts";
+import { parseDelimiter } from "../http/query_parameters.ts";
+import { parseCsv } from "./parse_csv.ts";
+
+/** How an import reads a file of another program. */
+export interface ImportFileOptions {
+  /** The separator of a CSV: `,` `;` `|` `:` or `tab`. Default: as the line `sep=`, or a comma. */
+  readonly delimiter?: string | undefined;
+  /** The field without quotes that means NULL, in addition to the empty field. Default: none. */
+  readonly null?: string | undefined;
+  /** A label of the Encoding Standard, e.g. `windows-1252`. Default: by the mark, or UTF-8. */
+  readonly encoding?: string | undefined;
+  /** The names of the file and of the fields: `old=new,"old, 2=new2"`. Default: they are equal. */
+  readonly map?: string | undefined;
+  /** True to ignore names of the file that are no fields. Default: false. */
+  readonly ignoreExtra?: boolean | undefined;
+}
+
+/** The checked options of an import. */
+export interface ImportReading extends Omit<ImportFileOptions, "delimiter" | "map"> {
+  readonly delimiter: string | null;
+  readonly map: ReadonlyMap<string, string>;
+}
+
+/** Checks the options of an import. Throws a 400 that names the option. */
+export function checkImportOptions(
+  options: ImportFileOptions & { readonly format: "ndjson" | "csv" },
+): ImportReading {
+  const { format, delimiter, encoding, map, ignoreExtra = false } = options;
+  const ofCsv = { delimiter, null: options.null, map, ignoreExtra: ignoreExtra || undefined };
+  const [used] = Object.entries(ofCsv).filter(([, value]) => value !== undefined);
+  if (format === "ndjson" && used !== undefined) throw invalid(used[0], "it is only for CSV");
+  try {
+    new TextDecoder(encoding);
+  } catch {
+    const hint = didYouMean(encoding ?? "", ["utf-8", "utf-16le", "utf-16be", "windows-1252"]);
+    throw invalid("encoding", `there is no encoding ${JSON.stringify(encoding)}${hint}`);
+  }
+  return {
+    ...{ null: options.null, encoding, ignoreExtra },
+    delimiter: delimiter === undefined ? null : parseDelimiter(delimiter),
+    map: parseMap(map ?? ""),
+  };
+}
+
+/** Parses the option `map`, a record of CSV: `Name=name,"Sum, all=sum"`. */
+function parseMap(text: string): ReadonlyMap<string, string> {
+  const map = new Map<string, string>();
+  const options = { line: 1, delimiter: ",", nullText: null, isLast: true };
+  const { fault } = parseCsv(text, options, ({ fields }) => {
+    for (const pair of fields) {
+      const equals = pair?.lastIndexOf("=") ?? -1;
+      if (pair === null || equals < 0) throw invalid("map", "it must be old=new,old=new");
+      map.set(pair.slice(0, equals), pair.slice(equals + 1));
+    }
+  });
+  if (fault !== null) throw invalid("map", `it ${fault}`);
+  return map;
+}
+
+/** Returns the pairs as {@link parseMap} parses them. */
+export function formatMap(pairs: Iterable<readonly [string, string]>): string {
+  return Array.from(pairs, (pair) => {
+    const text = pair.join("=");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }).join(",");
+}
+
+function invalid(name: string, fault: string): Problem {
+  return new Problem("invalid-parameter", `Cannot use "${name}": ${fault}`);
+}
