@@ -16,6 +16,7 @@ import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { BodyReadingOptions } from "../service/body_reading_options.ts";
+import { createSealer } from "../runtime/sealer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, createIdentifyMiddleware } from "../service/authentication.ts";
@@ -88,6 +89,7 @@ export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
     fail: problems?.logging(fail) ?? fail,
     limits,
     clock,
+    links: { sealer: createSealer(resolved.secrets, runtime.random), clock },
   });
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
   const bodies = { limits, queues, trustedProxies, clock };

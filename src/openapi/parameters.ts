@@ -89,6 +89,20 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
       "Adds `totalCount`: exact, or where the database has one an estimate.",
     ),
     ...deletedParameter(resource),
+    ...resource.capabilities.enableExport ? exportParameters() : [],
+  ];
+}
+
+function exportParameters(): readonly JsonSchema[] {
+  return [
+    parameter(
+      "format",
+      { type: "string", enum: ["json", "csv", "ndjson"] },
+      "The format, in the place of `Accept`: CSV and NDJSON have every row.",
+    ),
+    delimiterParameter,
+    flagParameter("bom", "Writes CSV for spreadsheets: with a byte order mark, without formulas."),
+    flagParameter("link", "Returns a link that downloads the export for a minute."),
   ];
 }
 

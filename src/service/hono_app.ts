@@ -3,6 +3,7 @@ import type { H } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
 import type { Router } from "../auth/authenticator.ts";
 import type { Credentials } from "../auth/credentials.ts";
+import { type LinkDependencies, linkToken, openLink } from "../resource/http/download_link.ts";
 import type { BodyLimits } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
@@ -33,6 +34,7 @@ export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions,
   readonly identify: Credentials["identify"] | null;
   /** True if the authentication consists of more than {@link identify}. */
   readonly authenticatesByContext: boolean;
+  readonly links: LinkDependencies;
 }
 
 interface ChainOptions {
@@ -81,6 +83,14 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   function handle(request: Request, info: unknown): MaybePromise<Response> {
     // Middlewares use the host and the path, so an invalid host is refused before they run.
     if (!hasPlainHost(request)) return fail(invalidHost(), request, mountedAt);
+    if (!request.url.includes(linkToken)) return respond(request, info);
+    return catching(
+      () => respond(openLink(request, given.links), info),
+      (error) => fail(error, request, mountedAt),
+    );
+  }
+
+  function respond(request: Request, info: unknown): MaybePromise<Response> {
     if (isBare) {
       const { method, url } = request;
       const target = parseRequestTarget(url);

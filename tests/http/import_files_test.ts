@@ -192,6 +192,12 @@ const files: readonly FileCase[] = [
     body: "\ufeffsep=\t\nid\tname\n1\tAnn\n",
     rows: [ann],
   },
+  {
+    name: "semicolons, with names in upper case and a space",
+    body: "ID; Name;AGE\n1;Ann;3\n",
+    options: ["delimiter=;", "map=ID=id, Name=name,AGE=age"],
+    rows: [{ ...ann, age: 3 }],
+  },
   { name: "pipes", body: "id|name\n1|Ann\n", options: ["delimiter=|"], rows: [ann] },
   {
     name: "names with spaces around",

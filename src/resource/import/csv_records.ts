@@ -1,11 +1,13 @@
+import { normalFormOf } from "../../problem/near_miss.ts";
 import { didYouMean, nearestField } from "../../problem/nearest_name.ts";
+import type { JsonLimits } from "../../schema/exact_json.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { delimiters } from "../http/query_parameters.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import type { Resource } from "../model/resource.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
-import { csvValue, isTextual, type JsonLimits } from "./csv_value.ts";
+import { csvValue, isTextual } from "./csv_value.ts";
 import { formatMap, type ImportReading } from "./import_options.ts";
 import {
   type AcceptingOption,
@@ -119,7 +121,11 @@ function unknownName(
   const names = given.map((name) => map.get(name) ?? name);
   const free = [...known].filter((name) => !names.includes(name));
   const unknown = names.flatMap((name, index) =>
-    known.has(name) ? [] : [{ name, old: given[index] ?? "", near: nearestField(name, free) }]
+    known.has(name) ? [] : [{
+      name,
+      old: given[index] ?? "",
+      near: index < maxCompared ? nearestField(name, free) : null,
+    }]
   );
   const near = unknown.filter(({ near }) => near !== null);
   const [shown] = [...near, ...unknown];
@@ -134,6 +140,9 @@ function unknownName(
       : { name: "map", value: formatMap(new Map([...map, ...renamed])) },
   };
 }
+
+/** The most names of a header that are compared with all fields, which takes time. */
+const maxCompared = 200;
 
 /** Returns the field names that an export can contain and those that a body can set. */
 function knownNames(resource: Resource): ReadonlySet<string> {
@@ -156,10 +165,14 @@ function requireDelimiter(
   { map, delimiter: chosen }: ImportReading,
 ): void {
   const [header = ""] = /[^\r\n]+/.exec(text) ?? [];
+  const plain = new Set([...known].map(normalFormOf));
   const count = (separator: string) => {
     let found = 0;
     parseCsv(header, { line, delimiter: separator, nullText: null, isLast: true }, ({ fields }) => {
-      found = fields.filter((name) => known.has(map.get(name ?? "") ?? name ?? "")).length;
+      found = fields.filter((name) => {
+        const given = name ?? "";
+        return plain.has(normalFormOf((map.get(given) ?? given).trim()));
+      }).length;
     });
     return found;
   };

@@ -1,9 +1,11 @@
-import { exceededJsonLimit, parseCheckedJson, parseJson } from "../../schema/exact_json.ts";
+import {
+  exceededJsonLimit,
+  type JsonLimits,
+  parseCheckedJson,
+  parseJson,
+} from "../../schema/exact_json.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-
-export type JsonLimits = Parameters<typeof exceededJsonLimit>[1];
 
 /**
  * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
@@ -16,27 +18,47 @@ export function csvValue(text: string, column: ColumnInfo, limits: JsonLimits): 
   if (databaseType !== undefined) {
     return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
   }
-  if (kind === "json") {
-    const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;
-    if (value === undefined) throw new InvalidValue("must be JSON");
-    return value;
+  switch (kind) {
+    case "text":
+    case "uuid":
+    case "bytes":
+      return text;
+    case "boolean":
+      return booleans.get(text.toLowerCase()) ?? text;
+    case "date":
+      return dayOf(text);
+    case "timestamp":
+      return timeOf(text);
+    case "integer":
+    case "real":
+      return plainNumber(numberOf(text));
+    case "bigint":
+    case "decimal":
+      return plainNumber(text);
+    case "json":
+      return documentOf(text, limits);
   }
-  if (kind === "boolean") return booleans.get(text.toLowerCase()) ?? text;
-  if (kind === "date" || kind === "timestamp") return kind === "date" ? dayOf(text) : timeOf(text);
-  const { json, arithmetic } = kindProperties[kind];
-  if (arithmetic === null) return text;
-  const value = json === "number" ? numberOf(text) : text;
-  if (typeof value !== "string" || !localNumber.test(value)) return value;
-  throw new InvalidValue(
-    `is ${JSON.stringify(text)}: write a number with digits and a decimal point only, ` +
-      "without a decimal comma, thousands separators, % or a currency",
-  );
 }
 
 /** Returns true if a string without quotes can be a value of the column, even if it is `NULL`. */
 export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType !== undefined) return ["any", "text"].includes(databaseType.shape.kind);
   return kind === "text";
+}
+
+function documentOf(text: string, limits: JsonLimits): unknown {
+  const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;
+  if (value === undefined) throw new InvalidValue("must be JSON");
+  return value;
+}
+
+/** Throws for a number in the form of a country. */
+function plainNumber(value: unknown): unknown {
+  if (typeof value !== "string" || !localNumber.test(value)) return value;
+  throw new InvalidValue(
+    `is ${JSON.stringify(value)}: write a number with digits and a decimal point only, ` +
+      "without a decimal comma, thousands separators, % or a currency",
+  );
 }
 
 const booleans: ReadonlyMap<string, boolean> = new Map([

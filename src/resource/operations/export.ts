@@ -1,6 +1,12 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { type RowPage, type RowPages, rowPages, toRowPages } from "../../db/row_pages.ts";
-import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
+import {
+  type PageLimits,
+  parseDelimiter,
+  parseFlag,
+  parseLimit,
+  type Query,
+} from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
@@ -11,7 +17,7 @@ import { limitedReadConnection } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
 import type { Operation } from "../model/operation.ts";
 import { parsePreview } from "../read/preview.ts";
-import type { RowFormat } from "../shape/row_format.ts";
+import type { RowFormat, WriterOptions } from "../shape/row_format.ts";
 import {
   type ListQuery,
   type ListReadPlan,
@@ -23,6 +29,7 @@ import {
 interface ExportIntent {
   readonly selection: ListQuery;
   readonly limit: number;
+  readonly form: WriterOptions;
 }
 
 interface ExportOutcome {
@@ -43,18 +50,15 @@ export function exportRows(
     takesBody: false,
 
     parse({ query }, resource) {
-      if ((query.get("include") ?? "") !== "") {
-        throw new Problem("invalid-parameter", `Cannot use "include" in an export: ask for JSON`);
-      }
-      if (query.has("offset")) {
-        throw new Problem("invalid-parameter", `Cannot use "offset" in an export: ask for JSON`);
-      }
-      if (parsePreview(query) !== null) {
-        throw new Problem("invalid-parameter", `Cannot use "preview" in an export: ask for JSON`);
+      const ofPages = ["include", "offset"].find((name) => (query.get(name) ?? "") !== "");
+      if (ofPages !== undefined || parsePreview(query) !== null) {
+        const name = ofPages ?? "preview";
+        throw new Problem("invalid-parameter", `Cannot use "${name}" in an export: ask for JSON`);
       }
       return {
         selection: parseListQuery(query, resource),
         limit: parseLimit(query.get("limit") ?? null, unlimited),
+        form: parseForm(query, resource),
       };
     },
 
@@ -81,12 +85,12 @@ export function exportRows(
       return { columns: plan.columns, first, walk, hasLeft };
     },
 
-    shape({ columns, first, walk, hasLeft }, { selection, limit }, resource) {
+    shape({ columns, first, walk, hasLeft }, { selection, limit, form }, resource) {
       const pages = exportPages(first, walk, {
         columns,
         limit,
         view: selection.view,
-        writer: format.writer(selection.view, resource),
+        writer: format.writer(selection.view, form),
         giveTurn: createYieldTurn(resource.runtime.clock),
         failed(error) {
           const mayBeLeft = error instanceof DatabaseError &&
@@ -108,6 +112,13 @@ export function exportRows(
       };
     },
   };
+}
+
+function parseForm(query: Query, resource: Resource): WriterOptions {
+  const bom = parseFlag(query, "bom");
+  // A file with a byte order mark is for a spreadsheet, which would evaluate formulas.
+  const escapesFormulas = resource.escapesFormulas || bom;
+  return { delimiter: parseDelimiter(query.get("delimiter") ?? ","), bom, escapesFormulas };
 }
 
 const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };

@@ -88,7 +88,8 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   access: "read",
   takesBody: false,
 
-  ownParameters: ({ allowsPreview }) => allowsPreview ? withPreview : offsetParameter,
+  ownParameters: ({ allowsPreview, capabilities: { enableExport } }) =>
+    allowsPreview ? withPreview : enableExport ? withExport : offsetParameter,
 
   parse({ query }, resource) {
     const preview = resource.allowsPreview ? parsePreview(query) : null;
@@ -162,7 +163,10 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 };
 
-const withPreview: ReadonlySet<string> = new Set(["preview", ...offsetParameter]);
+const withExport: ReadonlySet<string> = new Set(
+  ["format", "delimiter", "bom", "link", ...offsetParameter],
+);
+const withPreview: ReadonlySet<string> = new Set(["preview", ...withExport]);
 
 interface PageRead {
   readonly read: ReadPlan;

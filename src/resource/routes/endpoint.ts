@@ -7,7 +7,8 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { authorizeAgain } from "../authorize_related.ts";
 import { acceptedType } from "../http/accepted_type.ts";
-import { DataReply, safeNumbersReply } from "../http/json_reply.ts";
+import { createLink } from "../http/download_link.ts";
+import { DataReply, jsonReply, safeNumbersReply } from "../http/json_reply.ts";
 import { LargeReply } from "../http/large_reply.ts";
 import type {
   Operation,
@@ -17,7 +18,10 @@ import type {
   ShapedReply,
 } from "../model/operation.ts";
 import type { ResolvedCapabilities, Resource } from "../model/resource.ts";
+import { Problem } from "../../problem/problem.ts";
+import { parseFlag } from "../http/query_parameters.ts";
 import { csv } from "../shape/csv.ts";
+import { ndjson } from "../shape/ndjson.ts";
 import { runOperation } from "../run_operation.ts";
 
 /** An endpoint of a resource: an operation, with the checks that precede it. */
@@ -86,7 +90,10 @@ export function endpointOf<Intent, Plan, Outcome>(
   };
 }
 
-/** Returns an endpoint that lists rows, or exports them if the client prefers an export format. */
+/**
+ * Returns an endpoint that lists rows, or exports them if the parameter `format` or the client's
+ * `Accept` names an export format. With `link=true`, the endpoint returns a link to the export.
+ */
 export function listOrExport(
   listing: Endpoint,
   exports: ReadonlyMap<string, Endpoint>,
@@ -98,12 +105,42 @@ export function listOrExport(
       if (!resource.capabilities.enableExport || raw === null) {
         return listing.run(request, user, resource);
       }
-      const type = acceptedType(raw, [jsonContentType, ...exports.keys()]);
+      const { query } = request;
+      const type = typeOf(query.get("format")) ??
+        acceptedType(raw, [jsonContentType, ...exports.keys()]);
+      const exporting = exports.get(type);
+      if (type !== csv.type && (query.has("delimiter") || query.has("bom"))) {
+        throw invalid('"delimiter" or "bom" without format=csv');
+      }
       // CSV has no safe form of numbers.
       const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
-      return (exports.get(type) ?? listing).run(asked, user, resource);
+      if (!parseFlag(query, "link")) return (exporting ?? listing).run(asked, user, resource);
+      if (exporting === undefined || !query.has("format") || query.isInBody === true) {
+        throw invalid('"link" without format=csv or ndjson in the query of a URL');
+      }
+      // The export runs up to its first page, so that its errors are in this response.
+      return chain(exporting.run(asked, user, resource), async ({ body }) => {
+        if (body instanceof ReadableStream) await body.cancel();
+        const { sealer, runtime: { clock } } = resource;
+        return jsonReply(200, createLink(raw, { sealer, clock }), noStore).writeAll();
+      });
     },
   };
+}
+
+const noStore = { "cache-control": "no-store" };
+
+/** Returns the media type that the parameter `format` names. Throws a 400 for an unknown name. */
+function typeOf(format: string | undefined): string | undefined {
+  if (format === undefined) return undefined;
+  const types = new Map([["json", jsonContentType], ["csv", csv.type], ["ndjson", ndjson.type]]);
+  const type = types.get(format);
+  if (type !== undefined) return type;
+  throw invalid('this "format": it must be csv, ndjson or json');
+}
+
+function invalid(use: string): Problem {
+  return new Problem("invalid-parameter", `Cannot use ${use}`);
 }
 
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;

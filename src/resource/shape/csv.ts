@@ -1,26 +1,34 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { Row } from "../../schema/table_info.ts";
 import type { View } from "./output.ts";
 import type { RowFormat } from "./row_format.ts";
 
 /**
  * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
  * NULL is an empty field, and the empty string is `""`. A JSON column is written as JSON. Every
- * other value is written as in JSON responses, without JSON's quotes. If the resource escapes
- * formulas, `'` is put before a value that a spreadsheet would evaluate, except for numbers.
+ * other value is written as in JSON responses, without JSON's quotes. With `escapesFormulas`, `'`
+ * is put before a value that a spreadsheet would evaluate, except for numbers.
  */
 export const csv: RowFormat = {
   type: "text/csv",
   contentType: "text/csv; charset=utf-8; header=present",
   ending: ".csv",
-  writer(view, { escapesFormulas }) {
+  writer(view, { escapesFormulas, delimiter, bom }) {
     const write = escapesFormulas ? escapedField : field;
     const fields = fieldsOf(view, write);
+    // JSON and strings with a comma are in quotes with every delimiter.
+    const quoted = (text: string) =>
+      text.includes(delimiter) && !text.startsWith('"') ? `"${text}"` : text;
+    const record = (texts: readonly string[]) =>
+      `${(delimiter === "," ? texts : texts.map(quoted)).join(delimiter)}\r\n`;
     return {
-      head: record(fields.map(({ name }) => write(name))),
-      write: (rows) => writeRows(rows, fields),
+      head: (bom ? "\ufeff" : "") + record(fields.map(({ name }) => write(name))),
+      write(rows) {
+        let text = "";
+        for (const row of rows) text += record(fields.map(({ name, write }) => write(row[name])));
+        return text;
+      },
     };
   },
 };
@@ -51,16 +59,6 @@ function numberOr(write: Field["write"]): Field["write"] {
 }
 
 const number = /^-?\d+(?:\.\d+)?$/;
-
-function writeRows(rows: readonly Row[], fields: readonly Field[]): string {
-  let text = "";
-  for (const row of rows) text += record(fields.map(({ name, write }) => write(row[name])));
-  return text;
-}
-
-function record(fields: readonly string[]): string {
-  return `${fields.join(",")}\r\n`;
-}
 
 function field(value: unknown): string {
   if (value === null) return "";

@@ -1,5 +1,4 @@
 import type { Row } from "../../schema/table_info.ts";
-import type { Resource } from "../model/resource.ts";
 import type { View } from "./output.ts";
 
 /** A format of exported rows. The rows are written a few at a time, to limit memory. */
@@ -9,7 +8,15 @@ export interface RowFormat {
   readonly contentType: string;
   /** The extension of the format's files, with the dot. */
   readonly ending: string;
-  writer(view: View, resource: Pick<Resource, "escapesFormulas">): RowWriter;
+  writer(view: View, options: WriterOptions): RowWriter;
+}
+
+/** The form of a CSV. */
+export interface WriterOptions {
+  readonly delimiter: string;
+  /** True to write a byte order mark, with which Excel recognizes UTF-8. */
+  readonly bom: boolean;
+  readonly escapesFormulas: boolean;
 }
 
 /** Writes the rows of one export. */

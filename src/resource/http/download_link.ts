@@ -1,0 +1,62 @@
+import { Problem } from "../../problem/problem.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Sealer } from "../../runtime/sealer.ts";
+import { parseRequestTarget } from "./request_target.ts";
+
+/** The end of the query of a download link. It contains the sealed credential. */
+export const linkToken = "&downloadToken=";
+
+/** The headers with credentials. A browser sends no other credential with a link but cookies. */
+const credentialHeaders = ["authorization", "x-api-key"];
+
+const lifetimeMs = 60_000;
+
+export interface LinkDependencies {
+  readonly sealer: Sealer;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/**
+ * Returns a link, relative to the path, with which a browser sends a GET request again, without
+ * `link=true` and with the credential of the request. The credential is encrypted, and only valid
+ * for this path and query until `expiresAt`.
+ */
+export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
+  const { path, query } = parseRequestTarget(url);
+  const kept = query.split("&").filter((part) => part !== "link=true").join("&");
+  const credentials = credentialHeaders.map((name) => [name, headers.get(name)]);
+  const expiresAt = clock.now() + lifetimeMs;
+  const token = sealer.seal(JSON.stringify({ expiresAt, credentials }), contextOf(path, kept));
+  return {
+    link: `?${kept}${linkToken}${token}`,
+    expiresAt: new Date(expiresAt).toISOString(),
+  };
+}
+
+/** Returns the request that created the link of a request. Throws a 401 for an invalid link. */
+export function openLink(request: Request, { sealer, clock }: LinkDependencies): Request {
+  // A link only reads, whatever its user may do otherwise.
+  if (request.method !== "GET" && request.method !== "HEAD") return request;
+  const { path, query } = parseRequestTarget(request.url);
+  const [kept = "", token = ""] = query.split(linkToken);
+  const text = sealer.open(token, contextOf(path, kept));
+  // The cast is safe: only this file seals values for this context.
+  const sealed = text === null ? null : JSON.parse(text) as {
+    readonly expiresAt: number;
+    readonly credentials: readonly (readonly [name: string, value: string | null])[];
+  };
+  if (sealed === null || sealed.expiresAt < clock.now()) {
+    throw new Problem("unauthorized", "Cannot use this link: it has expired, or is changed");
+  }
+  const headers = new Headers(request.headers);
+  const given = sealed.credentials.filter(([, value]) => value !== null);
+  // A cookie could identify another user than the one who has created the link.
+  if (given.length > 0) headers.delete("cookie");
+  for (const [name, value] of given) headers.set(name, value ?? "");
+  const url = request.url.replace(`${linkToken}${token}`, "");
+  return new Request(url, { method: request.method, headers, signal: request.signal });
+}
+
+function contextOf(path: string, query: string): string {
+  return `download-link ${path}?${query}`;
+}
