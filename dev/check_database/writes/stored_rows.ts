@@ -55,7 +55,7 @@ export class StoredRows {
         ? `typeof(${name}) || ' ' || quote(${name})`
         : `coalesce(${name}::text, 'NULL')`;
     });
-    const text = `SELECT ${cells} FROM ${this.name} AS t WHERE ${await this.where(1)} LIMIT 1`;
+    const text = `SELECT ${cells} FROM ${this.name} AS t WHERE ${this.where(1)} LIMIT 1`;
     const [row] = await this.#raw.run(text, key);
     return Object.fromEntries(
       this.#table.columns.map(({ name }, index) => [name, row?.[index] ?? "no row"]),
@@ -68,7 +68,7 @@ export class StoredRows {
       .map(({ dbName }) => `${quote(dbName)} = ${quote(dbName)}`);
     try {
       return await this.#raw.trial(async () => {
-        const text = `UPDATE ${this.name} SET ${own} WHERE ${await this.where(1)}`;
+        const text = `UPDATE ${this.name} SET ${own} WHERE ${this.where(1)}`;
         await this.#raw.run(text, key);
         const after = await this.read(key);
         const stamped = Object.keys(before).filter((name) => before[name] !== after[name]);
@@ -90,26 +90,26 @@ export class StoredRows {
     const place = this.#raw.engine === "sqlite" ? "?" : `$1::text::${types.get(column)}`;
     const text = `UPDATE ${this.name} SET ${quote(column)} = ${
       expression.replaceAll("$value", place).replaceAll("$column", quote(column))
-    } WHERE ${await this.where(value === undefined ? 1 : 2)}`;
+    } WHERE ${this.where(value === undefined ? 1 : 2)}`;
     await this.#raw.run(text, values);
   }
 
   /** Returns the value of a column as it can be bound. */
   async cell(key: RowKey, column: string): Promise<Cell> {
     const name = this.#raw.engine === "sqlite" ? quote(column) : `${quote(column)}::text`;
-    const text = `SELECT ${name} FROM ${this.name} WHERE ${await this.where(1)} LIMIT 1`;
+    const text = `SELECT ${name} FROM ${this.name} WHERE ${this.where(1)} LIMIT 1`;
     return (await this.#raw.run(text, key))[0]?.[0] ?? null;
   }
 
   /** Returns the condition for a key whose first value has this number as a parameter. */
-  async where(first: number): Promise<string> {
-    const types = await this.#types;
+  where(first: number): string {
     return this.#table.primaryKey.map(({ dbName }, index) => {
       const name = quote(dbName);
       const place = first + index;
       return this.#raw.engine === "sqlite"
         ? `${name} = ?`
-        : `${name} = $${place}::text::${types.get(dbName)}`;
+        // The operators of a type can be outside of the search path.
+        : `${name}::text = $${place}`;
     }).join(" AND ");
   }
 

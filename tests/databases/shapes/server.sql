@@ -29,6 +29,11 @@ CREATE TABLE measured_2024 PARTITION OF measured FOR VALUES FROM ('2024-01-01') 
 INSERT INTO measured VALUES ('2024-02-29', '', 0.1), ('2024-03-01', 'a/b,c', 'NaN');
 CREATE TABLE tokens (token text PRIMARY KEY, "user" uuid REFERENCES auth.users ON DELETE CASCADE);
 INSERT INTO tokens VALUES ('', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'), ('..', NULL), ('count', NULL);
+CREATE SCHEMA ext;
+CREATE EXTENSION isn SCHEMA ext;
+CREATE EXTENSION citext SCHEMA ext;
+CREATE TABLE books (isbn ext.isbn PRIMARY KEY, title text, tags ext.citext[], author ext.citext);
+INSERT INTO books VALUES ('0-393-04002-X', 'a', '{x,Y}', 'Ada'), ('978-0-201-61622-4', NULL, NULL, 'ada');
 CREATE VIEW mails AS SELECT id, mail FROM auth.users WHERE mail IS NOT NULL;
 CREATE VIEW failing AS SELECT id, (SELECT v FROM kept) AS v FROM odd;
 CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n, max(day) AS last FROM measured;

@@ -52,11 +52,14 @@ async function readCatalogue(connection: Connection, schemas: string) {
         AND a.attnum > 0 AND NOT a.attisdropped)`,
       ),
       isOrdered: cell.flag(
-        `t.typtype IN ('e', 'r', 'm') OR t.typtype = 'b' AND t.oid IN (${sortedTypes})`,
+        `t.typtype IN ('e', 'r', 'm') OR t.typtype = 'b' AND ${hasOperators} AND
+         t.oid IN (${sortedTypes})`,
       ),
+      hasOperators: cell.flag(hasOperators),
       hasExtremes: cell.flag(
         `t.typtype = 'e' OR EXISTS (SELECT FROM pg_proc p WHERE p.proname = 'min'
-        AND p.prokind = 'a' AND p.pronargs = 1 AND p.proargtypes[0] = t.oid)`,
+        AND p.prokind = 'a' AND p.pronargs = 1 AND p.proargtypes[0] = t.oid
+        AND pg_function_is_visible(p.oid))`,
       ),
       isExtension: cell.flag(`EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass
         AND d.objid = t.oid AND d.deptype = 'e')`),
@@ -69,6 +72,12 @@ async function readCatalogue(connection: Connection, schemas: string) {
   );
   return new Map(rows.map((row) => [row.id, row]));
 }
+
+/**
+ * SQL that is true if statements find the operators of a type, which are in its schema. The schema
+ * of an extension can be outside the search path. Then values are compared in their printed form.
+ */
+const hasOperators = "n.nspname = ANY (current_schemas(true))";
 
 type CatalogueRows = Awaited<ReturnType<typeof readCatalogue>>;
 type CatalogueRow = CatalogueRows extends Map<string, infer Row> ? Row : never;
@@ -130,7 +139,7 @@ function typeOf(id: string, catalogue: Catalogue): PostgresType {
       shape,
       ordered: isOrdered(row, shape, catalogue),
       hasExtremes: row.hasExtremes || isOrdered(row, shape, catalogue) && shape.kind === "list",
-      ignoresCase: baseName === "citext" && row.isExtension,
+      ignoresCase: baseName === "citext" && row.isExtension && row.hasOperators,
     },
     labels,
   };
