@@ -19,8 +19,10 @@ export interface PlanningFacts {
   isWider(from: string, to: string): boolean;
   /** Returns a condition for values that the type cannot store, or null if there are none. */
   unfit(type: string, column: string): string | null;
-  /** Returns the SQL that converts a column and can fail, or null if no conversion fails. */
-  conversion(column: string, from: string, to: string): string | null;
+  /** True if the database refuses to convert some values, instead of replacing them. */
+  readonly castsCanFail: boolean;
+  /** Returns the SQL that converts the values of a column from one type to another. */
+  conversion(column: string, from: string, to: string): string;
   /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;
 }

@@ -212,8 +212,19 @@ testOnDialects(
           );
         }
       }
+      await run(db, "UPDATE notes SET b = '7'");
+      const small = table("notes", { id: key(), a: real(), b: integer(), c: integer() }, () => [
+        check("b < 5"),
+      ]);
+      const failing = (await refusals(db, [small], "notes.b")).join();
+      assertMatch(failing, /^notes has rows that fail the check \(?b < 5\)?: change these first$/);
+      await run(db, "INSERT INTO notes (a, b) VALUES (1.4, '1'), (1.4, '01')");
+      const single = table("notes", { id: key(), a: real(), b: integer().unique(), c: integer() });
+      assertEquals(await refusals(db, [single], "notes.b"), [
+        "notes has rows that share b, which is declared unique",
+      ]);
       await db.migrate([member], { allowDrop: ["notes.c"] });
-      assertEquals(await read(db, "SELECT c FROM notes"), [[null]]);
+      assertEquals(await read(db, "SELECT c FROM notes WHERE id = 1"), [[null]]);
     } finally {
       await db.close();
     }

@@ -13,8 +13,7 @@ export async function addRowObstacles(
 ): Promise<void> {
   guardNewColumns(table);
   await guardValues(table);
-  await guardTypes(table);
-  await guardConstraints(table, existing);
+  await guardConstraints(table, existing, await guardTypes(table));
 }
 
 function guardNewColumns(table: TableMigration): void {
@@ -41,7 +40,8 @@ async function guardValues(table: TableMigration): Promise<void> {
   }
   for (const { column, declared } of table.of("members")) {
     if (declared === null || column === null) continue;
-    if (!await table.hasRowWith(`NOT (${membersCheck(column, declared)})`, column)) continue;
+    const isStranger = `NOT (${membersCheck(column, declared)})`;
+    if (!await table.hasRowWith(isStranger, (name) => name === column)) continue;
     const shape = table.pair.shape.columns.find(({ name }) => name === column);
     const canBeEmpty = shape?.notNull !== true || shape.default !== null;
     if (table.mayLose(column) && canBeEmpty) continue;
@@ -52,13 +52,16 @@ async function guardValues(table: TableMigration): Promise<void> {
   }
 }
 
-async function guardTypes(table: TableMigration): Promise<void> {
+/** Returns true if the database can convert all values of the columns whose types change. */
+async function guardTypes(table: TableMigration): Promise<boolean> {
   const { isWider, unfit } = table.planning;
+  let isConvertible = true;
   for (const { column, declared, existing } of table.of("type")) {
     if (column === null || isWider(existing, declared) || isComputed(table, column)) continue;
     const name = quoteIdentifier(column);
     if (!await table.hasRowWith(`${name} IS NOT NULL`)) continue;
     if (!table.mayLose(column)) {
+      isConvertible = false;
       table.refuse(
         `${table.label}.${column} would become ${declared} from ${existing}, which may change or ` +
           `lose values: --allow-drop ${table.label}.${column} does it all the same`,
@@ -70,6 +73,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
       ? "has values that are no such numbers"
       : await table.conversionFault(column);
     if (fault !== null) {
+      isConvertible = false;
       table.refuse(
         `${table.label}.${column} would become ${declared}, and ${fault}: change these values first`,
       );
@@ -85,6 +89,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
         `${table.label}.${column} does it all the same`,
     );
   }
+  return isConvertible;
 }
 
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
@@ -96,8 +101,10 @@ function isComputed({ pair: { shape, current } }: TableMigration, column: string
 async function guardConstraints(
   table: TableMigration,
   existing: readonly TableShape[],
+  isConvertible: boolean,
 ): Promise<void> {
   const { label } = table;
+  const isRetyped = () => isConvertible;
   const uniques = [
     ...table.of("missing-unique").map(({ declared }) => [declared.columns, null] as const),
     ...table.of("missing-index").flatMap(({ declared: { unique, where, parts } }) =>
@@ -105,7 +112,7 @@ async function guardConstraints(
     ),
   ];
   for (const [columns, where] of uniques) {
-    if (!await table.sharesValues(columns, where)) continue;
+    if (!await table.sharesValues(columns, where, isRetyped)) continue;
     table.refuse(`${label} has rows that share ${columns.join(", ")}, which is declared unique`);
   }
   for (const { declared } of table.of("key")) {
@@ -115,14 +122,16 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // These queries test the existing values. The database tests converted ones when it adds checks.
-  const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0 ||
-    table.of("missing-column").some(({ declared }) => declared.generated !== null);
-  for (const { declared: { sql } } of isRetyped ? [] : table.of("missing-check")) {
-    if (!await table.hasRowWith(`NOT (${sql}\n)`)) continue;
+  // The database tests the values of generated columns when it adds checks.
+  const isTestable = isConvertible && table.of("generated").length === 0 &&
+    table.of("missing-column").every(({ declared }) => declared.generated === null);
+  for (const { declared: { sql } } of isTestable ? table.of("missing-check") : []) {
+    if (!await table.hasRowWith(`NOT (${sql}\n)`, isRetyped)) continue;
     table.refuse(`${label} has rows that fail the check ${sql}: change these first`);
   }
-  for (const { declared } of isRetyped ? [] : table.of("missing-foreign-key")) {
+  // The types of the referenced columns can change, too. Then the database tests the values.
+  const hasTypes = table.of("type").length === 0;
+  for (const { declared } of isTestable && hasTypes ? table.of("missing-foreign-key") : []) {
     if (!await table.hasRowWith(orphaned(declared, existing))) continue;
     table.refuse(
       `${label} has rows whose ${declared.columns.join(", ")} is no row of ${declared.table}: ` +

@@ -85,19 +85,19 @@ export class TableMigration {
 
   /**
    * Returns true if an existing row meets a condition, which uses the new names. The values of the
-   * column `retyped` have its new type.
+   * columns that pass `isRetyped` have their new types.
    */
-  async hasRowWith(condition: string, retyped: string | null = null): Promise<boolean> {
+  async hasRowWith(condition: string, isRetyped: Retyped = () => false): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;
-    const text = `SELECT 1 FROM ${this.#rows(retyped)} WHERE ${condition} LIMIT 1`;
+    const text = `SELECT 1 FROM ${this.#rows(isRetyped)} WHERE ${condition} LIMIT 1`;
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
   /** Returns why the database cannot convert an existing value of a column, or null. */
   async conversionFault(column: string): Promise<string | null> {
-    const rows = this.#rows(column);
-    if (rows === this.#rows(null)) return null;
+    if (!this.planning.castsCanFail) return null;
+    const rows = this.#rows((name) => name === column);
     const { connection } = this.#context;
     const text = `SELECT count(${quoteIdentifier(column)}) FROM ${rows}`;
     try {
@@ -114,25 +114,30 @@ export class TableMigration {
   }
 
   /** Returns true if two rows that meet `where` have equal non-NULL values in all these columns. */
-  async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
+  async sharesValues(
+    columns: readonly string[],
+    where: string | null = null,
+    isRetyped: Retyped = () => false,
+  ): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
     if (where !== null) conditions.push(`(${where}\n)`);
     const present = conditions.join(" AND ");
-    return await this.hasRowWith(`${present} GROUP BY ${names.join(", ")} HAVING count(*) > 1`);
+    const groups = `GROUP BY ${names.join(", ")} HAVING count(*) > 1`;
+    return await this.hasRowWith(`${present} ${groups}`, isRetyped);
   }
 
   /** Returns a subquery of the existing rows with the new names, and defaults in new columns. */
-  #rows(retyped: string | null = null): string {
+  #rows(isRetyped: Retyped): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {
       const to = [...columns.renamed].find(([, from]) => from === column.name)?.[0] ?? column.name;
       const name = quoteIdentifier(column.name);
-      const change = to === retyped ? this.of("type").find((one) => one.column === to) : undefined;
+      const change = isRetyped(to) ? this.of("type").find((one) => one.column === to) : undefined;
       const value = change === undefined
-        ? null
+        ? name
         : this.planning.conversion(name, change.existing, change.declared);
-      return `${value ?? name} AS ${quoteIdentifier(to)}`;
+      return `${value} AS ${quoteIdentifier(to)}`;
     });
     const added = columns.missing.filter(({ generated }) => generated === null).map((column) => {
       const value = column.default === null ? "NULL" : `(${column.default})`;
@@ -144,6 +149,8 @@ export class TableMigration {
     }`;
   }
 }
+
+type Retyped = (column: string) => boolean;
 
 /** The inputs and results that the plans of all tables share. */
 export interface PlanContext {

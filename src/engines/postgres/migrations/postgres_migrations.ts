@@ -45,6 +45,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     mayBeRename: (left, right) => left === right,
     isWider: isWiderPostgresType,
     unfit: () => null,
+    castsCanFail: true,
     conversion: columnConversionSql,
     // Without a cast, Postgres would treat the literal as a string.
     cast: (value, type) => `CAST(${value} AS ${type})`,

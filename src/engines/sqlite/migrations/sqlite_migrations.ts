@@ -3,6 +3,7 @@ import { affinityOfType } from "../sql/column_type.ts";
 import { sqliteSyntax } from "../sql/syntax.ts";
 import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
 import { readSqliteShapes } from "./sqlite_shapes.ts";
+import { convertedSql } from "./sqlite_rebuild.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
@@ -40,7 +41,8 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     mayBeRename: (left, right) => affinityOfType(left) === affinityOfType(right),
     isWider: isWiderSqliteType,
     unfit: unfitForSqliteType,
-    conversion: () => null,
+    castsCanFail: false,
+    conversion: convertedSql,
     cast: (value) => value,
   },
   running: {

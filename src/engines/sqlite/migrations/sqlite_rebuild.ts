@@ -228,10 +228,7 @@ function copied(
 }
 
 function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShape): string {
-  const name = quoteIdentifier(wanted.name);
-  const affinity = affinityOfType(wanted.type);
-  const isRetyped = affinity !== affinityOfType(has.type) && affinity !== "BLOB";
-  const value = isRetyped ? `CAST(${name} AS ${affinity})` : name;
+  const value = convertedSql(quoteIdentifier(wanted.name), has.type, wanted.type);
   const isLimited = table.of("members").some(({ column }) => column === wanted.name) &&
     table.mayLose(wanted.name) && wanted.members !== null;
   return isLimited
@@ -239,6 +236,13 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
       wanted.default ?? "NULL"
     } END`
     : value;
+}
+
+/** Returns SQL that converts a SQLite column from one type to another. */
+export function convertedSql(column: string, from: string, to: string): string {
+  const affinity = affinityOfType(to);
+  const isRetyped = affinity !== affinityOfType(from) && affinity !== "BLOB";
+  return isRetyped ? `CAST(${column} AS ${affinity})` : column;
 }
 
 function keptIndexes(table: TableMigration): readonly string[] {
