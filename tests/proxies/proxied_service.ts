@@ -1,10 +1,11 @@
 /** A service for the tests of proxies, which can stop and start again on its port. */
 import { all } from "../../src/filter/builders.ts";
-import { createApp } from "../../src/app/app.ts";
+import { type App, createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import type { InferApi } from "../../src/app/infer_api.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { freePort } from "../support/ports.ts";
@@ -43,7 +44,12 @@ export async function proxiedService(
   };
 }
 
-async function openApp(mountedAt: string, trustProxy: number) {
+/** The API of the service, for the typed client. */
+export type ProxiedApi = InferApi<
+  { readonly resources: ReturnType<typeof definitions>["resources"] }
+>;
+
+function definitions() {
   const columns = () => ({
     id: integer().primaryKey(),
     title: text(),
@@ -52,22 +58,9 @@ async function openApp(mountedAt: string, trustProxy: number) {
   const notes = table("notes", columns());
   const papers = table("papers", columns());
   const names = table("names", { id: text().primaryKey(), title: text() });
-  const db = await openDatabase("sqlite::memory:");
-  await db.createTables([notes, papers, names]);
   const auth = { public: true, create: () => all(), update: () => all(), delete: () => all() };
-  const app = await createApp({
-    db,
-    mountedAt,
-    runtime: systemRuntime(() => {}),
-    secret: "a secret for the tests only",
-    subscribe: { maxPerAddress: streamsPerAddress },
-    abuseProtection: { trustProxy },
-    auth: {
-      middleware: async (context, next) => {
-        if (context.req.method !== "GET") context.set("user", { id: "ada" });
-        await next();
-      },
-    },
+  return {
+    tables: [notes, papers, names],
     resources: [
       resource(notes, {
         id: notes.id,
@@ -83,6 +76,27 @@ async function openApp(mountedAt: string, trustProxy: number) {
       }),
       resource(names, { id: names.id, auth, etag: {} }),
     ],
+  } as const;
+}
+
+async function openApp(mountedAt: string, trustProxy: number): Promise<App> {
+  const { tables, resources } = definitions();
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables(tables);
+  const app = await createApp({
+    db,
+    mountedAt,
+    resources,
+    runtime: systemRuntime(() => {}),
+    secret: "a secret for the tests only",
+    subscribe: { maxPerAddress: streamsPerAddress },
+    abuseProtection: { trustProxy },
+    auth: {
+      middleware: async (context, next) => {
+        if (context.req.method !== "GET") context.set("user", { id: "ada" });
+        await next();
+      },
+    },
   });
   app.hono.get("/seen", (context) => {
     const { url, headers } = context.req.raw;

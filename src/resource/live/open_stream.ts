@@ -59,9 +59,13 @@ function aborted({ signal }: Request): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** The headers of a stream. Proxies must not cache, buffer or recompress it. */
+/**
+ * The headers of a stream. Proxies must not cache, buffer or compress it. Caddy 2.6 ignores
+ * `no-transform`, and holds back the events of a stream that it compresses.
+ */
 export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
+  "content-encoding": "identity",
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
