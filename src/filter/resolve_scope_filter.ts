@@ -5,7 +5,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import { type Filter, missingRows, noRows, termsOnSameRow, withoutMissing } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
-import { type FilterContext, resolveFilterWith } from "./resolve_filter.ts";
+import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
 import { filterOfRule, type OnTemplate } from "./filter_of_rule.ts";
 import type { Rule } from "./rule.ts";
 import { notFilter, RuleFault } from "./rule_fault.ts";
@@ -113,8 +113,15 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
   return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }
 
-/** Requires a filter, because a program without type checks can return any value. */
-function requireFilter(filter: Filter, table: TableInfo): void {
+/**
+ * Requires a filter of the table, because a program without type checks can return any value. If
+ * `user` is given, requires also the user's right to filter by its fields, as in a filter string.
+ */
+export function requireFilter(
+  filter: Filter,
+  table: TableInfo,
+  user: FilterContext | null = null,
+): void {
   switch (filter?.kind) {
     case "all":
     case "none":
@@ -122,20 +129,26 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "and":
     case "or":
     case "not":
-      for (const term of termsOnSameRow(filter)) requireFilter(term, table);
+      for (const term of termsOnSameRow(filter)) requireFilter(term, table, user);
       return;
     case "compare": {
-      const { name } = filter.column;
-      if (table.columns.includes(filter.column)) return;
-      throw new RuleFault(
-        `"${name}" is another table's column: use columns of "${table.label}" or a relation`,
-      );
-    }
-    case "related":
-      if (filter.relation.owner === table) {
-        return requireFilter(filter.filter, filter.relation.target);
+      const { column } = filter;
+      if (!table.columns.includes(column)) {
+        throw new RuleFault(
+          `"${column.name}" is another table's column: use columns of "${table.label}" or a relation`,
+        );
       }
-      throw new RuleFault(`"${filter.relation.name}" is another table's relation`);
+      if (user?.mayFilter(column) === false) throw unknownField([column.name], 0, user);
+      return;
+    }
+    case "related": {
+      const { owner, name, target } = filter.relation;
+      if (owner !== table) throw new RuleFault(`"${name}" is another table's relation`);
+      if (user === null) return requireFilter(filter.filter, target);
+      const next = user.follow?.(name) ?? null;
+      if (next === null) throw unknownField([name], 0, user);
+      return requireFilter(filter.filter, next.target.table, next.target);
+    }
     default: {
       const never: never = filter;
       throw notFilter(never);

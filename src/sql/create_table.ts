@@ -9,7 +9,7 @@ import {
 } from "../schema/table_info.ts";
 import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
-import { quoteIdentifier, quoteText, type SqlValue, type Statement } from "./fragment.ts";
+import { quoteIdentifier, quoteText, sqlName, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
  * Returns the statements that create a table and then its indexes. They contain keys, NOT NULL,
@@ -24,7 +24,7 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
     ...checkLines(table, dialect),
     ...table.foreignKeys.map(foreignKeyLine),
   ];
-  const text = `CREATE TABLE ${qualified(table.schema, table.name)} (\n  ${lines.join(",\n  ")}\n)`;
+  const text = `CREATE TABLE ${sqlName(table)} (\n  ${lines.join(",\n  ")}\n)`;
   return [{ text, values: [] }, ...createIndexStatements(table, dialect)];
 }
 
@@ -32,7 +32,7 @@ export function createIndexStatements(table: TableInfo, dialect: Dialect): State
   return table.indexes.map(({ name, columns, unique, where }) => {
     const create = unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX";
     const rows = where === null ? "" : ` WHERE ${conditionSql(where, dialect)}`;
-    const owner = qualified(table.schema, table.name);
+    const owner = sqlName(table);
     const text = `${create} ${quoteIdentifier(name)} ON ${owner} (${names(columns)})${rows}`;
     return { text, values: [] };
   });
@@ -43,7 +43,7 @@ export function addForeignKeyStatements(
   keys: readonly ForeignKey[],
 ): Statement[] {
   return keys.map((key) => ({
-    text: `ALTER TABLE ${qualified(schema, name)} ADD ${foreignKeyLine(key)}`,
+    text: `ALTER TABLE ${sqlName({ schema, name })} ADD ${foreignKeyLine(key)}`,
     values: [],
   }));
 }
@@ -142,15 +142,11 @@ function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
 
 function foreignKeyLine({ columns, schema, table, references, ...actions }: ForeignKey): string {
   const { onDelete, onUpdate } = actions;
-  return `FOREIGN KEY (${names(columns)}) REFERENCES ${qualified(schema, table)} (${
+  return `FOREIGN KEY (${names(columns)}) REFERENCES ${sqlName({ schema, name: table })} (${
     names(references)
   })${onDelete === null ? "" : ` ON DELETE ${onDelete.toUpperCase()}`}${
     onUpdate === null ? "" : ` ON UPDATE ${onUpdate.toUpperCase()}`
   }`;
-}
-
-function qualified(schema: string | null, name: string): string {
-  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
 function names(columns: readonly string[]): string {

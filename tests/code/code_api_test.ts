@@ -435,7 +435,7 @@ Deno.test("mistakes in code are errors that say so", async () => {
     await assertRejects(
       () => api.of(notes).list({ filter: eq(entries.what, "x") }),
       Error,
-      '"what" is of another table',
+      '"what" is another table\'s column',
     );
     await assertRejects(() => api.of(notes).get(undefined), TypeError, "as the key of a row");
     assertThrows(() => api.of("note"), Error, 'There is no resource "note"');

@@ -1,4 +1,5 @@
 import { hexToBytes } from "../../../protocol/byte_text.ts";
+import { chunksOf } from "../../../plan/key.ts";
 import { rawJsonMembers } from "../../../schema/exact_json.ts";
 import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 
@@ -18,7 +19,7 @@ export function imageJson(
   valueOf: (name: string) => string,
 ): string {
   const numbers = columns.filter(({ mayBeReal }) => mayBeReal);
-  const lines = chunks(numbers, maxTerms).map((some) => realsText(some, valueOf));
+  const lines = chunksOf(numbers, maxTerms).map((some) => realsText(some, valueOf));
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
@@ -140,12 +141,4 @@ function numberOf(raw: string): number | bigint {
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;
-}
-
-function chunks<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
-  const parts: (readonly T[])[] = [];
-  for (let start = 0; start < list.length; start += size) {
-    parts.push(list.slice(start, start + size));
-  }
-  return parts;
 }
