@@ -1,3 +1,4 @@
+import { printLogPosition } from "../../src/db/changes/log_position.ts";
 import { assert, assertEquals } from "@std/assert";
 import { exactNumber } from "../../src/schema/exact_number.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
@@ -260,7 +261,7 @@ testOnPostgres("a copy of the database has another epoch", async (db) => {
   await db.createTables([notes]);
   const log = await openLog(db, [notes]);
   await run(db, "INSERT INTO notes VALUES (1, 'a')");
-  const token = log.print(await log.end());
+  const token = printLogPosition(await log.end());
   await log.close();
   // As in the tables of a copy.
   await run(db, "UPDATE _service_meta SET value = 'elsewhere' WHERE name = 'cluster'");

@@ -1,10 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { coversPosition, type Position } from "../../src/db/changes/log_position.ts";
+import type { Position } from "../../src/db/changes/log_position.ts";
 import { GroupHeldRows } from "../../src/live/dispatch/group_held_rows.ts";
 import type { LiveSubscriber } from "../../src/live/dispatch/group_listener.ts";
 import { HeldRows } from "../../src/live/match/held_rows.ts";
 
-const log = { includes: coversPosition };
 const at = (seq: number): Position => ({ kind: "sequence", epoch: "e", seq, mark: seq });
 const subscriber = (): LiveSubscriber => ({
   invalidate() {},
@@ -26,11 +25,11 @@ const rowChange = {
  * 2 was committed. A stream caught up with change 1 before that, joins, and change 2 is published.
  */
 function joinBeforeChange(passesAhead: boolean) {
-  const group = new GroupHeldRows(log);
+  const group = new GroupHeldRows();
   const [first, late] = [subscriber(), subscriber()];
-  group.join(first, HeldRows.unknown(log), new Set());
+  group.join(first, HeldRows.unknown(), new Set());
   group.held.set("1", passesAhead, { at: at(2), to: at(1) });
-  group.join(late, HeldRows.unknown(log), new Set([first]));
+  group.join(late, HeldRows.unknown(), new Set([first]));
   const was = group.held.has("1") ?? false;
   return (passes: boolean) => {
     const { events, individual } = group.eventsOf([{ id: "1", rowChange, was, passes }]);
@@ -52,11 +51,11 @@ Deno.test("a stream is sent no `added` of a row that it may hold", () => {
 });
 
 Deno.test("a stream whose rows are forgotten when it leaves is reported", () => {
-  const group = new GroupHeldRows(log);
+  const group = new GroupHeldRows();
   const [first, late] = [subscriber(), subscriber()];
-  group.join(first, HeldRows.unknown(log), new Set());
+  group.join(first, HeldRows.unknown(), new Set());
   group.held.set("1", true, { at: at(2), to: at(1) });
-  group.join(late, HeldRows.unknown(log), new Set([first]));
+  group.join(late, HeldRows.unknown(), new Set([first]));
   assertEquals(group.leave(late, new Set([first])), null);
   assertEquals(group.leave(first, new Set())?.has("1"), true);
 });

@@ -1,3 +1,4 @@
+import { printLogPosition } from "../../src/db/changes/log_position.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { eq, gt } from "../../src/filter/builders.ts";
 import { comparison, noRows } from "../../src/filter/filter.ts";
@@ -197,7 +198,7 @@ testOnEngines(
   "a position that was never given out for these rows brings back nothing that was deleted",
   (engine) =>
     withHub(engine, rows, {}, async ({ subscribe, sql, log }) => {
-      const early = log.print(await log.end());
+      const early = printLogPosition(await log.end());
       await sql(insert(1, 1, "deleted before"));
       await sql("DELETE FROM rows");
       await sql(insert(2));
@@ -226,9 +227,9 @@ testOnEngines(
       const tokens = [
         "nonsense",
         "s.0.1",
-        log.print(end),
-        `${log.print({ ...end, epoch: "0123456789abcdef" })}~mark`,
-        `${log.print(ahead)}~mark`,
+        printLogPosition(end),
+        `${printLogPosition({ ...end, epoch: "0123456789abcdef" })}~mark`,
+        `${printLogPosition(ahead)}~mark`,
       ];
       for (const resumeFrom of tokens) {
         const stream = await subscribe({ resumeFrom });

@@ -59,12 +59,7 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  covers(position: Position, change: Change): boolean;
-  /** Returns true if `position` certainly covers every change that `earlier` covers. */
-  includes(position: Position, earlier: Position): boolean;
-  /** Returns a position as a string, which the resume tokens of clients contain. */
-  print(position: Position): string;
-  /** Parses a printed position. Returns null for a position of another database or epoch. */
+  /** Parses a position as clients have it. Returns null for that of another database or epoch. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

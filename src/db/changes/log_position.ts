@@ -67,7 +67,7 @@ export function positionAfter(position: Position, change: ChangeNumbers): Positi
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Returns true if a position in the change log covers every change that `earlier` covers. */
+/** Returns true if a position certainly covers every change that `earlier` covers. */
 export function coversPosition(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {

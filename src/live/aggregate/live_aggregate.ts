@@ -1,5 +1,5 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { TransitionListener } from "../dispatch/group_listener.ts";
@@ -235,7 +235,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
 
   /** Adopts the result of a read. Compares it with the result in memory if both are current. */
   async #adopt({ groups, incremental, position }: AggregateReadResult): Promise<void> {
-    const { log, history, matcher, runtime } = this.#context;
+    const { history, matcher, runtime } = this.#context;
     const round = this.#round;
     const window = history.readFromMemory(historyCursorAt(position), unlimitedWindow);
     const transitions = window === null ? null : await evaluateChanges(window.changes, {
@@ -257,7 +257,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     }
     // The result was correct when it was read. The stream shows it although rows have changed
     // since, because waiting for a time without changes might never end.
-    const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
+    const isNewer = this.#shownAt === null || coversPosition(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
   }

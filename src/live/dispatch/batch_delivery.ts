@@ -1,5 +1,8 @@
-import type { ChangeLog } from "../../db/changes/change_log.ts";
-import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
+import {
+  logPositionOrdinal,
+  type Position,
+  printLogPosition,
+} from "../../db/changes/log_position.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import type { BatchEvents, GroupTransitions } from "./batch_events.ts";
@@ -11,7 +14,6 @@ import { sharedIdentity } from "../match/live_read_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 export interface BatchDeliveryOptions {
-  readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
   /** The maximum size of the events that a group receives together, approximately, in bytes. */
@@ -86,8 +88,8 @@ export class BatchDelivery {
       if (group.liveSubscribers.size > 0) groups.push(group);
     }
     if (groups.length === 0) return;
-    const { log, fanOut, to } = this.#options;
-    this.#position = to === null ? null : log.print(to);
+    const { fanOut, to } = this.#options;
+    this.#position = to === null ? null : printLogPosition(to);
     const alreadyServed = this.#sendIndividual();
     const chunkFor = (group: SubscriberGroup) => {
       try {

@@ -234,9 +234,9 @@ export class BatchDispatch {
   }
 
   #deliver(): MaybePromise<void> {
-    const { log, resumeTokens, maxEventBytes } = this.#options;
+    const { resumeTokens, maxEventBytes } = this.#options;
     const { to } = this.#batch;
-    const options = { log, resumeTokens, maxEventBytes, fanOut: this.#fanOut, to };
+    const options = { resumeTokens, maxEventBytes, fanOut: this.#fanOut, to };
     return new BatchDelivery(this.#events, options).deliver();
   }
 }

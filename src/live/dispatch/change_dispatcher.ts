@@ -97,7 +97,7 @@ export class ChangeDispatcher {
   }
 
   #open(key: string, query: LiveQuery): SubscriberGroup {
-    const { matcher, log, resumeTokens } = this.#options;
+    const { matcher, resumeTokens } = this.#options;
     const { table, filter, view } = query;
     const includeGroup = view.shown.length === 0 ? null : this.#includeGroup(query);
     const includePaths = includePathsOfFilter(filter, ownRowsEnd, matcher);
@@ -105,7 +105,7 @@ export class ChangeDispatcher {
       decide: matcher.compile(filter),
       includePaths,
       includeGroup,
-      heldRows: includePaths.length === 0 ? null : new GroupHeldRows(log),
+      heldRows: includePaths.length === 0 ? null : new GroupHeldRows(),
       queryDigest: resumeTokens.digestOf(query),
     });
     this.#groups.set(key, group);

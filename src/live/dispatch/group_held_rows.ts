@@ -1,4 +1,3 @@
-import type { ChangeLog } from "../../db/changes/change_log.ts";
 import { type RowEvaluation, transitionsOf } from "../match/evaluate_current_rows.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
@@ -9,15 +8,9 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
  * clients hold the same rows, except for rows that a stream read ahead of the group when it joined.
  */
 export class GroupHeldRows {
-  readonly #log: Pick<ChangeLog, "includes">;
-  #held: HeldRows;
+  #held: HeldRows = HeldRows.unknown();
   /** For each subscriber, its differences: true for a held row id, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
-
-  constructor(log: Pick<ChangeLog, "includes">) {
-    this.#log = log;
-    this.#held = HeldRows.unknown(log);
-  }
 
   /** The rows that all clients of the group hold, except for the differences of some. */
   get held(): HeldRows {
@@ -38,7 +31,7 @@ export class GroupHeldRows {
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // While there are no subscribers, changes do not update the held rows.
-    if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
+    if (others.size === 0) this.#held = HeldRows.unknown();
     return rest;
   }
 

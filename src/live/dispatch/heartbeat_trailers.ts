@@ -1,14 +1,15 @@
+import { printLogPosition } from "../../db/changes/log_position.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { commentText, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /** Returns a function that creates a group's heartbeat with a resume token, once for each group. */
 export function heartbeatTrailers(
-  { log, feed, resumeTokens, dispatcher }: StreamContext,
+  { feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
   // During a delivery, some streams have not received all events up to the feed's position.
   if (dispatcher.isDelivering) return comment;
-  const position = log.print(feed.position);
+  const position = printLogPosition(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();
   return (group) => {
     const trailer = trailers.get(group) ??

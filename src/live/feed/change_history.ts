@@ -1,5 +1,10 @@
 import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
-import { type Position, positionAfter } from "../../db/changes/log_position.ts";
+import {
+  coversChange,
+  coversPosition,
+  type Position,
+  positionAfter,
+} from "../../db/changes/log_position.ts";
 import { orderByTransaction } from "./order_by_transaction.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -79,7 +84,7 @@ export class ChangeHistory {
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
-        if (change === undefined || this.#log.covers(position, change)) continue;
+        if (change === undefined || coversChange(position, change)) continue;
         changes.push(change);
         bytes += change.sizeBytes;
       }
@@ -139,7 +144,7 @@ export class ChangeHistory {
 
   /** Returns the later position. A stream that has read a page can be ahead of the ring buffer. */
   #later(next: Position, reached: Position): Position {
-    return this.#log.includes(next, reached) ? next : reached;
+    return coversPosition(next, reached) ? next : reached;
   }
 }
 

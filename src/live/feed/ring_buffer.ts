@@ -1,5 +1,5 @@
-import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import type { Change } from "../../db/changes/change_log.ts";
+import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 
 /** An entry of the ring buffer: one complete step of the log. */
 export interface RingBufferEntry {
@@ -15,7 +15,6 @@ export interface RingBufferLimits {
 
 /** The last steps of the log in memory. A stream that lags only a little needs no query. */
 export class RingBuffer {
-  readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;
   #entries: RingBufferEntry[] = [];
   /** The number of the first entry in the buffer. Entries are numbered in order, without reuse. */
@@ -25,8 +24,7 @@ export class RingBuffer {
   #start: Position;
   #end: Position;
 
-  constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
-    this.#log = log;
+  constructor(start: Position, limits: RingBufferLimits) {
     this.#limits = limits;
     this.#start = start;
     this.#end = start;
@@ -69,12 +67,12 @@ export class RingBuffer {
 
   /** Returns the number of the first entry after a position; null if such entries were dropped. */
   find(position: Position): number | null {
-    if (!this.#log.includes(position, this.#start)) return null;
+    if (!coversPosition(position, this.#start)) return null;
     let low = 0;
     for (let high = this.#entries.length; low < high;) {
       const middle = (low + high) >> 1;
       const entry = this.#entries[middle];
-      if (entry !== undefined && this.#log.includes(position, entry.to)) low = middle + 1;
+      if (entry !== undefined && coversPosition(position, entry.to)) low = middle + 1;
       else high = middle;
     }
     return this.#first + low;

@@ -1,5 +1,5 @@
 import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
@@ -79,11 +79,11 @@ export class AffectedParents<G extends AffectedGroup> {
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     // The reads of the parents may have seen changes after `position`.
-    if (hasReadUpTo(position, parentRows, log)) {
+    if (hasReadUpTo(position, parentRows)) {
       return this.#gather(parentRows, new ChangedRows(changes));
     }
     const next = await log.next(position);
-    if (!isWhole(next, parentRows, log)) return { rows: [], overflowing: this.groups };
+    if (!isWhole(next, parentRows)) return { rows: [], overflowing: this.groups };
     return this.#gather(parentRows, new ChangedRows([...changes, ...next.changes]));
   }
 
@@ -97,9 +97,9 @@ export class AffectedParents<G extends AffectedGroup> {
     const found = this.#gather(parentRows, new ChangedRows([]));
     // If a read returned no row, its position may precede the time of the read.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
-    if (!isEmpty && hasReadUpTo(position, parentRows, log)) return found;
+    if (!isEmpty && hasReadUpTo(position, parentRows)) return found;
     const next = await log.next(position);
-    if (!isWhole(next, parentRows, log)) return { rows: [], overflowing: this.groups };
+    if (!isWhole(next, parentRows)) return { rows: [], overflowing: this.groups };
     return { ...found, rows: [...found.rows, ...this.#formerParents(next.changes)] };
   }
 
@@ -153,10 +153,9 @@ export class AffectedParents<G extends AffectedGroup> {
 function hasReadUpTo<G>(
   position: Position,
   parentRows: readonly (ParentRows<G> | null)[],
-  log: ChangeLog,
 ): boolean {
   return parentRows.every((found) =>
-    found === null || found.rows.size === 0 || log.includes(position, found.at)
+    found === null || found.rows.size === 0 || coversPosition(position, found.at)
   );
 }
 
@@ -164,9 +163,8 @@ function hasReadUpTo<G>(
 function isWhole<G>(
   step: ChangeLogStep | null,
   parentRows: readonly (ParentRows<G> | null)[],
-  log: ChangeLog,
 ): step is ChangeLogStep {
-  return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows, log);
+  return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows);
 }
 
 class ChangedRows {

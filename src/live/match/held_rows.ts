@@ -1,5 +1,4 @@
-import type { ChangeLog } from "../../db/changes/change_log.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 
 /** A row that was read in a newer state than the changes that the client has received. */
 interface RowAhead {
@@ -24,23 +23,21 @@ export class HeldRows {
   #letters = 0;
   /** Rows that were read in a newer state than the changes that the client has received. */
   readonly #ahead = new Map<string, RowAhead>();
-  readonly #log: Pick<ChangeLog, "includes">;
   readonly #maxRows: number;
 
-  private constructor(log: Pick<ChangeLog, "includes">, all: Set<string> | null, maxRows: number) {
-    this.#log = log;
+  private constructor(all: Set<string> | null, maxRows: number) {
     this.#all = all;
     this.#maxRows = maxRows;
   }
 
   /** Creates the record of a client without rows. Forgets all rows if they exceed `maxRows`. */
-  static empty(log: Pick<ChangeLog, "includes">, maxRows: number): HeldRows {
-    return new HeldRows(log, new Set(), maxRows);
+  static empty(maxRows: number): HeldRows {
+    return new HeldRows(new Set(), maxRows);
   }
 
   /** Creates the record of a client with unknown rows, e.g. from an earlier stream. */
-  static unknown(log: Pick<ChangeLog, "includes">): HeldRows {
-    return new HeldRows(log, null, 0);
+  static unknown(): HeldRows {
+    return new HeldRows(null, 0);
   }
 
   /** True if it is known of every row whether the client holds it. */
@@ -55,7 +52,7 @@ export class HeldRows {
 
   /** Records that the client receives a row (`isHeld`) or its removal. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
-    if (this.#log.includes(to, at)) this.#ahead.delete(id);
+    if (coversPosition(to, at)) this.#ahead.delete(id);
     else this.#ahead.set(id, { isHeld, at });
     const all = this.#all;
     if (all === null || all.has(id) === isHeld) return;
@@ -73,7 +70,7 @@ export class HeldRows {
   /** Records that the client has received all changes up to a log position. */
   advance(to: Position): void {
     for (const [id, { at }] of this.#ahead) {
-      if (this.#log.includes(to, at)) this.#ahead.delete(id);
+      if (coversPosition(to, at)) this.#ahead.delete(id);
     }
   }
 
@@ -84,7 +81,7 @@ export class HeldRows {
 
   /** Returns the part of the record that stays valid when the client's stream leaves its group. */
   aheadOnly(): HeldRows {
-    const rows = HeldRows.unknown(this.#log);
+    const rows = HeldRows.unknown();
     for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);
     return rows;
   }

@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { bytesOfRow } from "../../db/row_bytes.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
@@ -78,7 +78,7 @@ export class SnapshotReader {
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
       const page = await recent.page;
-      if (minPosition === null || this.#options.log.includes(page.position, minPosition)) {
+      if (minPosition === null || coversPosition(page.position, minPosition)) {
         return page;
       }
     }

@@ -1,5 +1,10 @@
 import type { Change } from "../../db/changes/change_log.ts";
-import type { Position } from "../../db/changes/log_position.ts";
+import {
+  coversChange,
+  coversPosition,
+  type Position,
+  printLogPosition,
+} from "../../db/changes/log_position.ts";
 import type { LiveSubscriber } from "../dispatch/group_listener.ts";
 import {
   commentText,
@@ -198,16 +203,15 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   /** Sends changes of rows in earlier pages. Returns false if changes before `page` remain. */
   async #sendUpTo(page: SnapshotPage, state: SnapshotState, sent: SentChanges): Promise<boolean> {
-    const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
     if (window === null) return false;
     // Changes after the position of the page are read again later.
-    const changes = window.changes.filter((change) => log.covers(page.position, change));
+    const changes = window.changes.filter((change) => coversChange(page.position, change));
     const { position } = window.cursor;
-    const to = log.includes(page.position, position) ? position : page.position;
+    const to = coversPosition(page.position, position) ? position : page.position;
     if (!await this.#sendChanges(changes, { to, sent }, state)) return false;
     sent.cursor = window.cursor;
-    return log.includes(position, page.position);
+    return coversPosition(position, page.position);
   }
 
   /** Sends some of the missed changes. After the last ones, the stream is live. */
@@ -302,7 +306,9 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   #tokenText(position: Position): string {
-    const { log, resumeTokens } = this.context;
-    return resumeTokenText(resumeTokens.create(log.print(position), this.#group.queryDigest));
+    const { resumeTokens } = this.context;
+    return resumeTokenText(
+      resumeTokens.create(printLogPosition(position), this.#group.queryDigest),
+    );
   }
 }

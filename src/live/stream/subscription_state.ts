@@ -81,20 +81,20 @@ export interface FreshStart {
 export function firstState(
   start: StreamStart,
   keepsHeldRows: boolean,
-  { log, feed, limits }: StreamContext,
+  { feed, limits }: StreamContext,
 ): SnapshotState | CatchUpState {
   if (start === "everything" || (start !== "now" && start.kind === "fresh")) {
     return {
       kind: "snapshot",
       isFreshStart: start !== "everything",
-      held: keepsHeldRows ? HeldRows.empty(log, limits.maxHeldRows) : null,
+      held: keepsHeldRows ? HeldRows.empty(limits.maxHeldRows) : null,
       start: null,
       page: null,
       sent: null,
     };
   }
   // Which rows an earlier stream has sent to the client is unknown.
-  const held = keepsHeldRows ? HeldRows.unknown(log) : null;
+  const held = keepsHeldRows ? HeldRows.unknown() : null;
   if (start === "now") return stateAfterSnapshot(held, feed.position);
   // Before the connection broke, the client may have received events after the token's position.
   const sent = { ...sentUpTo(start), isRepeat: true };

@@ -11,6 +11,7 @@ import { testUnless } from "../../support/skip.ts";
 import { caller, crashRun, type CrashVerdict, eventually } from "./crash_run.ts";
 import type { Fold } from "./fold.ts";
 import type { Database } from "../../../src/db/database.ts";
+import { printLogPosition } from "../../../src/db/changes/log_position.ts";
 
 const none = { open: 0, aggregate: 0, resumed: 0, "resumed later": 0 };
 const lost = ["history_lost"];
@@ -134,7 +135,7 @@ testUnless(
     for (const [index, log] of logs.entries()) {
       const [position, place] = [before[index], after[index]];
       assert(position !== undefined && place !== undefined);
-      assertEquals(log.parse(log.print(position)), null);
+      assertEquals(log.parse(printLogPosition(position)), null);
       assertEquals(await log.next(position), null);
       assertEquals((await log.next(place))?.changes, []);
       await log.close();

@@ -5,11 +5,8 @@ import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import {
-  coversChange,
-  coversPosition,
   parseLogPosition,
   type Position,
-  printLogPosition,
   type SnapshotPosition,
 } from "../../../db/changes/log_position.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
@@ -51,9 +48,6 @@ interface UnfinishedStep extends ChangeLogStep {
 class PostgresChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
-  readonly covers: ChangeLog["covers"] = coversChange;
-  readonly includes: ChangeLog["includes"] = coversPosition;
-  readonly print: ChangeLog["print"] = printLogPosition;
   readonly #options: PostgresChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
   readonly #reader: PostgresLogReader;

@@ -3,11 +3,8 @@ import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
-  coversChange,
-  coversPosition,
   parseLogPosition,
   type Position,
-  printLogPosition,
   type SequencePosition,
 } from "../../../db/changes/log_position.ts";
 import { minRetentionMs } from "../../../db/changes/changes_options.ts";
@@ -88,9 +85,6 @@ const nextChanges = `SELECT ${columns.selectList}
 class SqliteChangeLog implements ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
   readonly secret: string;
-  readonly covers: ChangeLog["covers"] = coversChange;
-  readonly includes: ChangeLog["includes"] = coversPosition;
-  readonly print: ChangeLog["print"] = printLogPosition;
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
   readonly #decode: DecodeChanges;

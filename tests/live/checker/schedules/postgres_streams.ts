@@ -1,3 +1,4 @@
+import { coversChange, printLogPosition } from "../../../../src/db/changes/log_position.ts";
 import type { Change, ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
@@ -171,7 +172,7 @@ class PostgresCheck {
   }
 
   get positions(): Positions {
-    return positionsOf(this.#log, "snapshots");
+    return positionsOf("snapshots");
   }
 
   /** In transactions that begin early, pause anywhere, and sometimes come to nothing. */
@@ -219,7 +220,7 @@ class PostgresCheck {
 
   async #rest(): Promise<void> {
     this.#isResting = true;
-    const end = this.#log.print(await this.#log.end());
+    const end = printLogPosition(await this.#log.end());
     const deadline = performance.now() + restMs;
     const late = () =>
       this.#clients.find(({ replica }) =>
@@ -258,7 +259,7 @@ class PostgresCheck {
     if (since === null || !replica.isConstant || this.#clients.indexOf(client) >= constantCount) {
       return;
     }
-    const isNew = (change: Change) => !this.#log.covers(since, change);
+    const isNew = (change: Change) => !coversChange(since, change);
     const expected = this.#truth.eventsAfter(isNew, place, filter);
     const later = heard.filter(({ seq }) => this.#truth.isWhere(seq, isNew));
     const lines = later.map(({ type, id, seq }) => `${type} ${id} ${seq}`);

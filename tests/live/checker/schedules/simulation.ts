@@ -1,3 +1,4 @@
+import { printLogPosition } from "../../../../src/db/changes/log_position.ts";
 import { openDatabase } from "../../../../src/engines/open_database.ts";
 import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import { run } from "../../../support/scratch.ts";
@@ -138,7 +139,7 @@ class Simulation {
   }
 
   get positions(): Positions {
-    return positionsOf(this.#parts.log, "numbered");
+    return positionsOf("numbered");
   }
 
   async #step(chance: Chance): Promise<void> {
@@ -251,7 +252,7 @@ class Simulation {
   async #rest(chance: Chance): Promise<void> {
     for (const { semaphore } of this.#servers) semaphore.open();
     await this.#parts.truth.learn();
-    const end = this.#parts.log.print(await this.#parts.log.end());
+    const end = printLogPosition(await this.#parts.log.end());
     const isThere = ({ replica, hasBegun }: Client) =>
       hasBegun && replica.isSynced && replica.token !== "" &&
       this.positions.includes(replica.token, end);

@@ -1,5 +1,8 @@
-import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
-import { parseLogPosition, type Position } from "../../../../src/db/changes/log_position.ts";
+import {
+  coversPosition,
+  parseLogPosition,
+  type Position,
+} from "../../../../src/db/changes/log_position.ts";
 import { parseResumeToken } from "../../../../src/live/stream/resume_token.ts";
 import type { Positions } from "./replica.ts";
 
@@ -9,11 +12,11 @@ export function positionOf(token: string): Position | null {
 }
 
 /** What clients need to know of positions, which are closed to them. */
-export function positionsOf(log: ChangeLog, kind: "numbered" | "snapshots"): Positions {
+export function positionsOf(kind: "numbered" | "snapshots"): Positions {
   return {
     includes: (token, earlier) => {
       const [left, right] = [positionOf(token), positionOf(earlier)];
-      return left !== null && right !== null && log.includes(left, right);
+      return left !== null && right !== null && coversPosition(left, right);
     },
     seqOf: (token) => {
       if (kind === "snapshots") return null;
