@@ -1,10 +1,18 @@
-import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
+import { compileFilterOnRows } from "../../compile/where.ts";
 import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
+import {
+  identifier,
+  join,
+  sql,
+  type SqlValue,
+  type Statement,
+  tableName,
+  toStatement,
+} from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
 /** Filters, and the row images (rows before or after a change) on which to evaluate them. */
@@ -33,11 +41,9 @@ export async function evaluateFilters(
   for (const part of filterParts(filters, dialect)) {
     for (const indexes of imageBatches(rows, columns, dialect)) {
       const batch = indexes.map((index) => rows[index] ?? []);
-      const statement = compileFiltersOnImages(
-        { table, columns, rows: batch, filters: part.filters },
-        dialect,
+      const evaluated = await connection.query(
+        compileOnImages(table, columns, batch, part.filters, dialect),
       );
-      const evaluated = await connection.query(statement);
       for (const [number, ...truths] of evaluated.rows) {
         const result = results[indexes[Number(number) - 1] ?? -1];
         truths.forEach((truth, index) => {
@@ -52,6 +58,34 @@ export async function evaluateFilters(
 /** Returns true if the result cell of a filter is SQL's TRUE: `t` on Postgres, and 1 on SQLite. */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
+}
+
+/**
+ * Compiles the statement that evaluates filters on row images, given as stored values. Its result
+ * has a row for each image: its number, from 1, and a boolean for each filter, as in a list request.
+ */
+function compileOnImages(
+  table: TableInfo,
+  columns: readonly ColumnInfo[],
+  rows: readonly (readonly SqlValue[])[],
+  filters: readonly Filter[],
+  dialect: Dialect,
+): Statement {
+  const ordinal = unusedPrefix(table);
+  const truths = filters.map((filter) =>
+    sql`(${compileFilterOnRows(filter, rows.length, dialect)}) IS TRUE`
+  );
+  const images = dialect.images.from({ table, from: tableName(table), columns, rows, ordinal });
+  const selected = join([identifier(ordinal), ...truths], ", ");
+  return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
+}
+
+/** Returns a prefix that no column name of the table has. SQLite ignores case in names. */
+function unusedPrefix(table: TableInfo): string {
+  const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
+  let prefix = "_ordinal";
+  while (names.some((name) => name.toLowerCase().startsWith(prefix))) prefix = `_${prefix}`;
+  return prefix;
 }
 
 /** Returns the columns that the filters read, or all columns if a filter has handwritten SQL. */
