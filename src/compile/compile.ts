@@ -141,7 +141,6 @@ interface CachedStatement {
   readonly text: string;
 }
 
-/** Returns true if a plan reads one row, and only by its key. */
 function readsByKey(plan: Plan): plan is ReadPlan {
   return plan.kind === "read" && plan.where.kind === "compare" && readsOneRow(plan);
 }

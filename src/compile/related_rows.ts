@@ -34,7 +34,6 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
 }
 
 interface List {
-  /** The relation's step from the keys to the rows. */
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;

@@ -24,7 +24,6 @@ export function namedColumns<Columns extends NamedColumns>(columns: Columns) {
       : { name, ...column }
   );
   return {
-    /** The SQL of the columns after SELECT. */
     selectList: all.map(({ name, sql }) => `${sql} AS "${name}"`).join(", "),
     /** Returns the values of a row by name. The cells are in the order of the select list. */
     decode(cells: readonly SqlValue[]): NamedRow<Columns> {

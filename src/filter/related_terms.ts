@@ -6,7 +6,6 @@ export function relatedTerms(filter: Filter): readonly Related[] {
   return filter.kind === "related" ? [filter] : termsOnSameRow(filter).flatMap(relatedTerms);
 }
 
-/** Returns true if the relations of a filter reach rows of a table. */
 export function reachesTable(filter: Filter, table: TableInfo): boolean {
   return relatedTerms(filter).some(({ relation, filter }) =>
     relation.steps.some((step) => step.table === table) || reachesTable(filter, table)

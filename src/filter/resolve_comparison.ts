@@ -68,7 +68,6 @@ export function operatorMismatch(
   );
 }
 
-/** Requires that there are as many values as the operator takes. */
 export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
@@ -83,7 +82,6 @@ export function requireValueCount(
   );
 }
 
-/** Returns true if a literal is the word `null` without quotes. */
 export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }

@@ -16,7 +16,6 @@ import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 /** The context in which a scope is resolved. A scope can use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
-  /** Returns the relations of a table's rows. */
   relationsOf(table: TableInfo): Relations;
 }
 

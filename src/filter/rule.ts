@@ -24,7 +24,6 @@ export interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
   readonly toFilter: (context: FilterContext, resolve: RuleToFilter) => Filter;
 }
 
-/** Returns a draft that `toFilter` resolves. */
 export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
   return { kind: "draft", toFilter };
 }

@@ -134,7 +134,6 @@ export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }
 
-/** Returns the hash of a position's string from {@link positionText}. */
 export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }

@@ -80,7 +80,6 @@ export function keyOf(row: Row, table: KeyColumns): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
 
-/** Returns a filter that matches only the row with this key. */
 export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;

@@ -73,7 +73,6 @@ export interface RelatedPlan {
   readonly links: Filter;
   /** The order of the related rows. It ends in the primary key. */
   readonly order: readonly OrderKey[];
-  /** The maximum number of related rows for each key. */
   readonly limit: number;
   /** The maximum number of related rows for all keys together. */
   readonly most: number;

@@ -1,4 +1,3 @@
-/** The names in a foreign key, from which names of relations are derived. */
 export interface ForeignKeyNames {
   readonly columns: readonly string[];
   readonly references: readonly string[];

@@ -10,7 +10,6 @@ import { findDifferences, mayBeSame, tableNames } from "../migrations/find_diffe
 
 /** The differences between declared tables and the database, as sentences. */
 export interface Drift {
-  /** The differences that prevent serving a table, with its name. */
   readonly faults: readonly NamedDifference[];
   /** The differences that do not prevent serving a table, with its name. */
   readonly notices: readonly NamedDifference[];

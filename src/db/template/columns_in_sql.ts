@@ -141,7 +141,6 @@ export function itemsFrom(
   return itemsBetween(tokens, start, end >= 0 ? end : last);
 }
 
-/** Returns the interpolated part if the token is one. */
 export function partAt(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],

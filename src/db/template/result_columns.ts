@@ -204,7 +204,6 @@ function uniqueCells(
 
 interface ResultCell {
   readonly name: string;
-  /** The column, or null for an untyped value. */
   readonly column: ColumnInfo | null;
   readonly computed: boolean;
   /** The type of an untyped value, if the engine has types. */

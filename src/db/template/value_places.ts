@@ -34,7 +34,6 @@ export type ValuePlace =
   | { readonly kind: "united"; readonly column: ColumnInfo }
   /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
-  /** The value is not compared with a column. */
   | {
     readonly kind: "free";
     /** A column in the same expression. A string could be meant as one of its values. */

@@ -3,7 +3,6 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { equalOperator, inOperator } from "../operators/value_operators.ts";
 
-/** A term of a filter that requires a column to equal a value. */
 export interface EqualityTerm {
   readonly column: ColumnInfo;
   /** The value that the column must equal, in its in-process form. */

@@ -36,7 +36,6 @@ export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }
 
-/** Returns true if a value of the compared column matches a comparison of a filter. */
 export function valueMatches(comparison: Comparison, value: unknown): boolean {
   const { column, operator, values } = comparison;
   if (value === null && !operator.testsNull) return false;

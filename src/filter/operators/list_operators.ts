@@ -3,9 +3,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Quantifier } from "../../sql/list_dialect.ts";
 import type { Operator } from "./operator.ts";
 
-/** The operator `=has=`: the list contains a value. */
 export const hasOperator: Operator = listOperator("=has=", "item", "all");
-/** The operator `=hasany=`: the list contains one of the values. */
 export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any");
 /** The operator `=hasall=`: the list contains every one of the values. */
 export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");

@@ -5,7 +5,6 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
 
-/** The operator `==` on values. */
 export const equalOperator: Operator = {
   symbols: ["=="],
   takes: "value",
@@ -27,18 +26,12 @@ export const notEqualOperator: Operator = {
   matches: (value, [bound], column) => compareValues(value, bound, column) !== 0,
 };
 
-/** The operator `>` on values, also `=gt=`. */
 export const greaterOperator: Operator = ordering([">", "=gt="], (order) => order > 0);
-/** The operator `>=` on values, also `=ge=`. */
 export const greaterOrEqualOperator: Operator = ordering([">=", "=ge="], (order) => order >= 0);
-/** The operator `<` on values, also `=lt=`. */
 export const lessOperator: Operator = ordering(["<", "=lt="], (order) => order < 0);
-/** The operator `<=` on values, also `=le=`. */
 export const lessOrEqualOperator: Operator = ordering(["<=", "=le="], (order) => order <= 0);
 
-/** The operator `=in=` on a list of values. */
 export const inOperator: Operator = membership("=in=", "IN", true);
-/** The operator `=out=` on a list of values. */
 export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
 /** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */

@@ -93,7 +93,6 @@ export interface GroupSyntax {
 /** A comparison in a filter's syntax tree, with the offsets of its parts for error messages. */
 export interface ComparisonSyntax {
   readonly kind: "compare";
-  /** The field as in the string. */
   readonly field: string;
   /** The names in the field if at least one is quoted. Without quotes, a name can contain dots. */
   readonly path?: readonly string[];

@@ -16,7 +16,6 @@ export interface RequestObservation {
   readonly requestId: string | null;
 }
 
-/** Describes a request in one line. */
 export function describeRequestObservation(one: RequestObservation): string {
   const { method, path, status, durationMs, requestId } = one;
   const id = requestId === null ? "" : `, request ${requestId}`;

@@ -82,13 +82,11 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
   return kindProperties[kind].arithmetic === "whole";
 }
 
-/** Returns the entries of an object with a member for each kind. */
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
   // The cast is safe: the type of the parameter requires exactly these keys.
   return Object.entries(table) as [ColumnKind, T][];
 }
 
-/** Returns the kind for each name of a type, from the names for each kind. */
 export function kindsByName(
   names: Readonly<Record<ColumnKind, readonly string[]>>,
 ): ReadonlyMap<string, ColumnKind> {

@@ -86,7 +86,6 @@ const columnConstraints = [
   ...["REFERENCES", "GENERATED", "AS"],
 ];
 
-/** Parses the constraints of `column`, or a table constraint if `column` is null. */
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {

@@ -13,7 +13,6 @@ export interface LibraryClientOptions {
   readonly attempt: Attempt;
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
-  /** Ends the opening of the connection. */
   readonly signal: AbortSignal;
   /** Returns true once the connection is open. Later sockets send requests to cancel. */
   readonly isOpen: () => boolean;

@@ -16,7 +16,6 @@ export function isKeywordString(text: string): boolean {
   return Object.hasOwn(keywords, name);
 }
 
-/** Returns a URL with these parameters. */
 export function toConnectionUrl(parameters: ReadonlyMap<string, string>): string {
   const query = [...parameters].map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return `postgres://?${query.join("&")}`;

@@ -3,7 +3,6 @@ import { refersTo, type TableInfo } from "../../../schema/table_info.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** Returns the columns of a violated constraint of a Postgres table, by their database names. */
 export async function columnsViolatedOnPostgres(
   { kind, constraint }: DatabaseError,
   table: TableInfo,

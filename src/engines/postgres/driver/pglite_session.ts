@@ -21,7 +21,6 @@ export interface PgliteTransaction extends PgliteQueries {
   rollback(): Promise<void>;
 }
 
-/** The result of a statement of a PGlite, with rows as arrays. */
 export interface PgliteResult {
   /** One array for each row. */
   readonly rows: unknown[];

@@ -42,7 +42,6 @@ export async function openPostgresOfClient(
   return await openPlan(await planOfClient(client, environmentVariable), given);
 }
 
-/** Opens the driver of a connection plan. */
 export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Promise<Driver> {
   const options = postgresOptionRules.read(given, errorPrefix);
   const { clock = systemClock, waitLimitMs, maxConnections, readOnly } = options;

@@ -57,7 +57,6 @@ export function translate(
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** Returns a bound value as the text that Postgres parses. */
 export function toPostgresText(value: SqlValue): string | null {
   if (value === null || typeof value === "string") return value;
   if (typeof value !== "object") return String(value);

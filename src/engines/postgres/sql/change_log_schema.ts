@@ -6,7 +6,6 @@ import { structureFromImage } from "./structured_values.ts";
 
 /** The SQL that creates the Postgres change log without its triggers. */
 export interface PostgresLogStatements {
-  /** The statements that create the log's tables and index. */
   readonly tables: readonly string[];
   /** The statement for the table of the epoch. Logs of older versions lack this table. */
   readonly epochTable: string;

@@ -7,7 +7,6 @@ import { databaseDefault, incrementedValue, keepStoredValue } from "../../../pla
 import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
 import type { RowValues } from "../../../db/engine/engine.ts";
 
-/** Returns the columns of a violated constraint of a SQLite table, by their database names. */
 export async function columnsViolatedOnSqlite(
   { kind, constraint }: DatabaseError,
   table: TableInfo,

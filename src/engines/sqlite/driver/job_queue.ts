@@ -49,7 +49,6 @@ export class JobQueue<T extends QueuedJob> {
     this.#jobs.unshift(...jobs);
   }
 
-  /** Rejects all jobs, and cancels the timer. */
   rejectAll(reason: string): void {
     this.#cancelTimer?.();
     for (const job of this.#jobs.splice(0)) job.reject(writeNotStartedError(reason));

@@ -14,7 +14,6 @@ import type { RecordedTable } from "./recorded_table.ts";
  */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
-/** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
   // AUTOINCREMENT never assigns the number of a deleted change again.

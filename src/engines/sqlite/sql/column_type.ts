@@ -27,7 +27,6 @@ export function sqliteColumnType(column: ColumnInfo): string {
 /** The class of a SQLite column, to which SQLite converts stored and compared values. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
-/** Returns the affinity of a SQLite column, which follows from its declared type. */
 export function affinityOf(column: ColumnInfo): Affinity {
   return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }

@@ -36,7 +36,6 @@ export interface RecordedUniqueIndex {
 
 /** A column or an expression in a unique index of a recorded SQLite table. */
 export interface UniqueIndexPart {
-  /** The column, or null if the part is an expression. */
   readonly column: string | null;
   /** The SQL of the column or the expression. */
   readonly text: string;

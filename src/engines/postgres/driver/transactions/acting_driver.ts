@@ -49,7 +49,6 @@ export class ActingDriver implements Driver {
   /** The role of the service's own statements. `none` is the login role. */
   readonly #systemRole: string;
 
-  /** Creates the driver, with the connections of `base`. */
   constructor(base: Driver, parts: ActingDriverParts, identity: DatabaseIdentity) {
     if (identity.isSystem !== true) this.base = base;
     this.#login = base;

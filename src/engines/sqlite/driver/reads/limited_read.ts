@@ -175,7 +175,6 @@ export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
-  /** Returns the number that a statement selects, or null if that takes too long. */
   readonly measure: (statement: Statement) => number | null;
   /** Returns the number that a statement selects, from another thread, however long it takes. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
@@ -195,7 +194,6 @@ const rowByRow: ReadStrategy = { atOnce: false, isElsewhere: false };
 const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 interface TableWidth {
-  /** The bytes of the widest row. Infinity if it was not measured. */
   bytes: number;
   /** The bytes of all rows. Infinity if only `bytes` was measured. */
   total: number;
@@ -245,7 +243,6 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
-  /** Returns the bytes of a table's widest row, or Infinity if they are unknown. */
   widestRow(table: TableInfo): number {
     return this.#widths.get(table)?.bytes ?? Infinity;
   }

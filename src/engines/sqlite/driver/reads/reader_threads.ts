@@ -40,7 +40,6 @@ interface Job extends SlowRead {
   readonly id: number;
   readonly identity: string;
   readonly beganAt: number;
-  /** The thread that runs the read, or null while the read waits. */
   thread: ReaderThread | null;
   waitedMs: number;
   stopWatch: () => void;
