@@ -211,8 +211,8 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const known = emptyTableFacts();
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, acting, runtime };
-  const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
-  await readTables(resources, { facts: known, roleRights, acting }, runtime.observe);
+  const { resources, apiOf, imports } = resolveResources(config, { ...shared, facts: known });
+  await readTables(resources, known, shared);
   await tryScopes(resources, resolved.samples, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];

@@ -15,7 +15,6 @@ import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
-import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
@@ -23,7 +22,7 @@ import { createAuthentication, createIdentifyMiddleware } from "../service/authe
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createErrorResponder } from "../service/failures.ts";
-import { createHonoApp, type HonoApp } from "../service/hono_app.ts";
+import { createHonoApp } from "../service/hono_app.ts";
 import type { Middleware } from "../service/middleware.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { createResponder } from "../service/responder.ts";
@@ -46,14 +45,8 @@ export interface AppRoutesDependencies {
   readonly runtime: Runtime;
 }
 
-/** The routes of an app, and the reader of request bodies for routes that a program adds. */
-export interface AppRoutes {
-  readonly routes: Pick<HonoApp, "hono" | "fetch">;
-  readonly bodies: BodyReadingOptions;
-}
-
 /** Creates the Hono app of a service, with every handler and middleware. */
-export function createAppRoutes(parts: AppRoutesDependencies): AppRoutes {
+export function createAppRoutes(parts: AppRoutesDependencies) {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
   const { observe, clock } = runtime;

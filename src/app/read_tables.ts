@@ -1,21 +1,18 @@
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
-import type { RoleRights } from "../db/tables/role_rights.ts";
 import { addTableFacts, type TableFacts } from "../db/tables/table_facts.ts";
 import { checkRoleRights, reportPolicyBypasses } from "../resource/live/shown_to_role.ts";
-import type { ActAsRoleRights } from "./resolve_resources.ts";
+import type { ResolveResourcesDependencies } from "./resolve_resources.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import type { Observer } from "../runtime/observation.ts";
 import type { RelationStep } from "../schema/relation.ts";
 
 /** Checks the tables, and reads the facts about them that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
-  { facts, roleRights, acting }: {
-    readonly facts: TableFacts;
-    readonly roleRights: RoleRights;
-    readonly acting: ActAsRoleRights | null;
-  },
-  observe: Observer,
+  facts: TableFacts,
+  { roleRights, acting, runtime: { observe } }: Pick<
+    ResolveResourcesDependencies,
+    "roleRights" | "acting" | "runtime"
+  >,
 ): Promise<void> {
   const tables = resources.flatMap(tablesInReach).flatMap(({ table, driver }) => {
     // With `actAs`, the role that logs in can be without rights, so another role reads the tables.

@@ -1,12 +1,12 @@
+import type { TableFacts } from "../db/tables/table_facts.ts";
 import type { OpenConfig } from "./config.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Driver } from "../db/driver.ts";
 import type { RoleRights } from "../db/tables/role_rights.ts";
 import { createCachingFilterParser } from "../filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "../guard/guard.ts";
-import type { AnyApi, CodeApi } from "../resource/model/code_api.ts";
 import { createSystemTransform } from "../resource/code/changed_resources.ts";
-import { createImportsFromCode, type ImportsFromCode } from "../resource/code/import_as_system.ts";
+import { createImportsFromCode } from "../resource/code/import_as_system.ts";
 import { CodeApis } from "../resource/code/code_apis.ts";
 import type { CodeCaller } from "../resource/model/code_caller.ts";
 import { InflightResponses } from "../resource/http/inflight_responses.ts";
@@ -31,14 +31,7 @@ export interface ResolveResourcesDependencies {
   readonly hubs: LiveHubs;
   readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that are the first of an index. The set is filled when the tables are read. */
-  readonly indexed: ReadonlySet<ColumnInfo>;
-  /** The tables that are defined with `ON CONFLICT`. The set is filled together with `indexed`. */
-  readonly conflicting: ReadonlySet<TableInfo>;
-  /** The tables in which no trigger changes a written row later. Filled together with `indexed`. */
-  readonly final: ReadonlySet<TableInfo>;
-  /** The tables in which no trigger acts if no row is written. Filled together with `indexed`. */
-  readonly withoutEffects: ReadonlySet<TableInfo>;
+  readonly facts: TableFacts;
   readonly roleRights: RoleRights;
   /** The rights of the roles of `actAs`, or null without this option. */
   readonly acting: ActAsRoleRights | null;
@@ -64,20 +57,12 @@ export interface ParsedConfig extends OpenConfig {
   readonly resources: readonly CheckedDefinition[];
 }
 
-/** The resources of an app, and the functions with which server-side code calls operations. */
-export interface ResolvedResources {
-  readonly resources: readonly Resource[];
-  apiOf(caller: CodeCaller): CodeApi<AnyApi>;
-  readonly imports: ImportsFromCode;
-}
-
 /** Resolves the resources of an app. Relations look up their resources after all are resolved. */
 export function resolveResources(
   config: ParsedConfig,
-  { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }:
+  { resolved, guard, hubs, searchIndexes, recordings, facts, roleRights, acting, runtime }:
     ResolveResourcesDependencies,
-): ResolvedResources {
-  const { conflicting, final, withoutEffects, roleRights, acting, runtime } = parts;
+) {
   const identityOf = acting?.identityOf ?? null;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
@@ -86,7 +71,7 @@ export function resolveResources(
   const shared = {
     identityOf,
     served: byTable,
-    isIndexed: (column: ColumnInfo) => indexed.has(column),
+    isIndexed: (column: ColumnInfo) => facts.indexed.has(column),
     roleRights,
     readCosts: resolved.reads,
     inflight: new InflightResponses(),
@@ -105,9 +90,7 @@ export function resolveResources(
     columnRightsOf: acting?.columnRightsOf,
     varying: varyingDefinitions(config.resources, relations),
     filledByRelation: resolveNestedWrites(config.resources, relations),
-    conflicting,
-    final,
-    withoutEffects,
+    facts,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createEtagKeys(resolved.secrets),
@@ -122,7 +105,7 @@ export function resolveResources(
   const { bodyLimit } = resolved;
   return {
     resources,
-    apiOf: (caller) => apis.of(caller, driver),
+    apiOf: (caller: CodeCaller) => apis.of(caller, driver),
     imports: createImportsFromCode({
       resources: byPath,
       ofSystem: createSystemTransform(),

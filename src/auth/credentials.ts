@@ -3,23 +3,13 @@ import type { Authenticator, Identification } from "./authenticator.ts";
 import type { User } from "./user.ts";
 
 /** The credentials of requests, with their users and when they end. */
-export interface Credentials {
-  /**
-   * Identifies the sender of a request by the first authenticator that recognizes a credential;
-   * null if none does. Throws or rejects with a 401 for an invalid credential.
-   */
-  identify(request: Request): MaybePromise<User | null>;
-  /** Returns the user of a credential, and remembers when the user's open streams must end. */
-  accept(identification: Identification): User | null;
-  /** Returns the credential of a user object; null if the credential never ends. */
-  of(user: User): Identification | null;
-}
+export type Credentials = ReturnType<typeof createCredentials>;
 
 /** Creates the credentials of an app. Authenticators are called in this order. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,
-): Credentials {
+) {
   const ending = new WeakMap<User, Identification>();
 
   function accept(identification: Identification): User | null {
@@ -44,8 +34,14 @@ export function createCredentials(
   }
 
   return {
-    identify: (request) => identifyFrom(0, request),
+    /**
+     * Identifies the sender of a request by the first authenticator that recognizes a credential;
+     * null if none does. Throws or rejects with a 401 for an invalid credential.
+     */
+    identify: (request: Request) => identifyFrom(0, request),
+    /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,
-    of: (user) => ending.get(user) ?? null,
+    /** Returns the credential of a user object; null if the credential never ends. */
+    of: (user: User) => ending.get(user) ?? null,
   };
 }

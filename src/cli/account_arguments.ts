@@ -4,40 +4,11 @@ import {
   readStoreArguments,
   readVerbWords,
   splitCommaList,
-  type StoreArguments,
   storeOptions,
 } from "./command_options.ts";
 
-export interface KeysCommand extends StoreArguments {
-  readonly kind: "keys";
-  readonly action:
-    | {
-      readonly verb: "create";
-      readonly name: string;
-      readonly userId: string | null;
-      readonly scopes: readonly string[];
-      /** Lifetime of the new API key in milliseconds; null for no expiry. */
-      readonly expireInMs: number | null;
-    }
-    | { readonly verb: "list" }
-    | { readonly verb: "revoke"; readonly id: string };
-}
-
-export interface UsersCommand extends StoreArguments {
-  readonly kind: "users";
-  readonly action:
-    | {
-      readonly verb: "add";
-      readonly email: string;
-      readonly name: string | null;
-      readonly roles: readonly string[];
-      /** True if the first line of the standard input is the password. */
-      readonly readsPassword: boolean;
-    }
-    | { readonly verb: "list" }
-    | { readonly verb: "role"; readonly email: string; readonly roles: readonly string[] }
-    | { readonly verb: "disable" | "enable"; readonly email: string };
-}
+export type KeysCommand = ReturnType<typeof parseKeysArguments>;
+export type UsersCommand = ReturnType<typeof parseUsersArguments>;
 
 export const accountHelp = `API keys and accounts, of service.config.ts, or in --kv FILE:
   keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]
@@ -49,7 +20,7 @@ export const accountHelp = `API keys and accounts, of service.config.ts, or in -
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
 
 /** Parses the arguments of the command `keys`. Throws a {@link Misuse}. */
-export function parseKeysArguments(args: readonly string[]): KeysCommand {
+export function parseKeysArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("keys", args, {
     ...storeOptions,
     name: { type: "string" },
@@ -57,24 +28,24 @@ export function parseKeysArguments(args: readonly string[]): KeysCommand {
     scopes: { type: "string" },
     expires: { type: "string" },
   }, { create: ["name", "user", "scopes", "expires"], list: [], revoke: [] });
-  return { kind: "keys", ...readStoreArguments(words), action: keysAction(verb, words) };
+  return { kind: "keys" as const, ...readStoreArguments(words), action: keysAction(verb, words) };
 }
 
 /** Parses the arguments of the command `users`. Throws a {@link Misuse}. */
-export function parseUsersArguments(args: readonly string[]): UsersCommand {
+export function parseUsersArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("users", args, {
     ...storeOptions,
     name: { type: "string" },
     roles: { type: "string" },
     "password-stdin": { type: "boolean" },
   }, { add: ["name", "roles", "password-stdin"], list: [], role: [], disable: [], enable: [] });
-  return { kind: "users", ...readStoreArguments(words), action: usersAction(verb, words) };
+  return { kind: "users" as const, ...readStoreArguments(words), action: usersAction(verb, words) };
 }
 
 function keysAction(
-  verb: KeysCommand["action"]["verb"],
+  verb: "create" | "list" | "revoke",
   { positionals: [id, ...more], text }: CommandWords<"name" | "user" | "scopes" | "expires">,
-): KeysCommand["action"] {
+) {
   switch (verb) {
     case "create": {
       if (id !== undefined) {
@@ -104,9 +75,9 @@ function keysAction(
 }
 
 function usersAction(
-  verb: UsersCommand["action"]["verb"],
+  verb: "add" | "list" | "role" | "disable" | "enable",
   { positionals: [email, ...more], text, flag }: CommandWords<"name" | "roles" | "password-stdin">,
-): UsersCommand["action"] {
+) {
   if (verb === "list") {
     if (email !== undefined) throw new Misuse(`users list takes no "${email}"`);
     return { verb };

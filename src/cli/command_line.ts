@@ -41,38 +41,22 @@ export async function runCommandLine(args: readonly string[], program: Program):
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {
     case "keys":
-    case "users": {
-      const { runAccountCommand } = await import("./run_account_command.ts");
-      return await runAccountCommand(command);
-    }
-    case "credits": {
-      const { runCreditsCommand } = await import("./credits/run_credits_command.ts");
-      return await runCreditsCommand(command);
-    }
-    case "import": {
-      const { runImportCommand } = await import("./import/run_import_command.ts");
-      return await runImportCommand(command);
-    }
-    case "mcp": {
-      const { runMcpCommand } = await import("./mcp/run_mcp_command.ts");
-      return await runMcpCommand(command);
-    }
-    case "migrate": {
-      const { runMigrateCommand } = await import("./migrate/run_migrate_command.ts");
-      return await runMigrateCommand(command);
-    }
-    case "describe": {
-      const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
-      return await runDescribeCommand(command);
-    }
-    case "outbox": {
-      const { runOutboxCommand } = await import("./search/run_outbox_command.ts");
-      return await runOutboxCommand(command);
-    }
-    case "search": {
-      const { runSearchCommand } = await import("./search/run_search_command.ts");
-      return await runSearchCommand(command);
-    }
+    case "users":
+      return await (await import("./run_account_command.ts")).runAccountCommand(command);
+    case "credits":
+      return await (await import("./credits/run_credits_command.ts")).runCreditsCommand(command);
+    case "import":
+      return await (await import("./import/run_import_command.ts")).runImportCommand(command);
+    case "mcp":
+      return await (await import("./mcp/run_mcp_command.ts")).runMcpCommand(command);
+    case "migrate":
+      return await (await import("./migrate/run_migrate_command.ts")).runMigrateCommand(command);
+    case "describe":
+      return await (await import("./describe/run_describe_command.ts")).runDescribeCommand(command);
+    case "outbox":
+      return await (await import("./search/run_outbox_command.ts")).runOutboxCommand(command);
+    case "search":
+      return await (await import("./search/run_search_command.ts")).runSearchCommand(command);
     case "uninstall": {
       const { runUninstallCommand } = await import("./uninstall/run_uninstall_command.ts");
       return await runUninstallCommand(command);

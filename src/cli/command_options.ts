@@ -35,12 +35,6 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** The verb of a command, such as `create`, and its arguments. */
-export interface VerbWords<Verb extends string, Name extends string> {
-  readonly verb: Verb;
-  readonly words: CommandWords<Name>;
-}
-
 /**
  * Splits the arguments of a command with verbs. `verbs` names the options that only some verbs
  * have. Throws a {@link Misuse} for an unknown option and for an option of another verb.
@@ -50,7 +44,7 @@ export function readVerbWords<Options extends CommandOptions, Verb extends strin
   args: readonly string[],
   options: Options,
   verbs: Readonly<Record<Verb, readonly (keyof Options & string)[]>>,
-): VerbWords<Verb, keyof Options & string> {
+) {
   const { words: { positionals: [given = "", ...positionals], ...words }, tokens } = split(
     args,
     options,
@@ -72,19 +66,7 @@ export function readVerbWords<Options extends CommandOptions, Verb extends strin
   }
 }
 
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
-}
-
-interface SplitArguments {
-  readonly words: CommandWords<string>;
-  readonly tokens: readonly OptionToken[];
-}
-
-function split(args: readonly string[], options: CommandOptions): SplitArguments {
+function split(args: readonly string[], options: CommandOptions) {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -96,12 +78,12 @@ function split(args: readonly string[], options: CommandOptions): SplitArguments
   return {
     words: {
       positionals,
-      text(name) {
+      text(name: string) {
         const value = values[name];
         return typeof value === "string" ? value : null;
       },
-      flag: (name) => values[name] === true,
-      strings: (name) => [values[name] ?? []].flat().map(String),
+      flag: (name: string) => values[name] === true,
+      strings: (name: string) => [values[name] ?? []].flat().map(String),
     },
     tokens: tokens.filter((token) => token.kind === "option"),
   };
@@ -110,7 +92,7 @@ function split(args: readonly string[], options: CommandOptions): SplitArguments
 /** Throws a {@link Misuse} for an unknown option, or for a value after an option without one. */
 function requireFit(
   command: string | null,
-  tokens: readonly OptionToken[],
+  tokens: ReturnType<typeof split>["tokens"],
   options: CommandOptions,
 ): void {
   for (const { name, rawName, value, inlineValue } of tokens) {

@@ -21,10 +21,12 @@ export interface StoreAccess {
   readonly action: string;
   /** True if the command may create a missing store. */
   readonly creates: boolean;
+  /** True if some uses of the command need no store. */
+  readonly isOptional?: boolean;
 }
 
 /** The key-value store of a command for accounts, API keys, credits or the search outbox. */
-export interface CommandStore {
+interface CommandStore {
   /** The configuration; null if the command reads no configuration file. */
   readonly config: ServiceConfig | null;
   /** A value for the option `kv`; undefined if the configuration has no store, or `:memory:`. */
@@ -36,7 +38,7 @@ export interface CommandStore {
  * file. Throws a plain Error for a store that exists only in memory, and for a missing file unless
  * `creates` is true: a misspelt name would otherwise create a file.
  */
-export async function findCommandStore(
+async function findCommandStore(
   { kv, config: path }: StoreArguments,
   { action, creates }: StoreAccess,
 ): Promise<CommandStore> {
@@ -66,21 +68,23 @@ export async function runOverStore(
   use: StoreAccess,
   { runtime, work }: {
     readonly runtime: Runtime;
-    readonly work: (store: AppStore) => Promise<number>;
+    readonly work: (store: AppStore, config: ServiceConfig | null) => Promise<number>;
   },
 ): Promise<number> {
-  let option: KeyValueOption;
+  let found: CommandStore;
   try {
-    const found = await findCommandStore(given, use);
-    if (found.option === undefined) throw storeError(use.action, storeAdvice);
-    option = found.option;
+    found = await findCommandStore(given, use);
+    if (found.option === undefined && use.isOptional !== true) throw storeError(use.action);
   } catch (error) {
     return reportFailure(error, 2);
   }
   try {
-    const store = await openKeyValueStore(option, runtime);
+    const { option, config } = found;
+    const store = option === undefined
+      ? unreachableStore(use.action)
+      : await openKeyValueStore(option, runtime);
     try {
-      return await work(store);
+      return await work(store, config);
     } finally {
       await store.close();
     }
@@ -92,11 +96,22 @@ export async function runOverStore(
   }
 }
 
+/** Returns a replacement for the store of a service that keeps everything in memory. */
+function unreachableStore(action: string): AppStore {
+  return {
+    configured: null,
+    need() {
+      throw storeError(action);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
 /** Returns the error for a store that exists only in memory. `advice` says what the user can do. */
-export function storeError(action: string, advice: string): Error {
+function storeError(
+  action: string,
+  advice = "set kv in the configuration to a path or a URL",
+): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
-
-/** The advice if the configuration names no store that other processes can open. */
-export const storeAdvice = "set kv in the configuration to a path or a URL";

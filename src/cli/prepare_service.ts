@@ -27,14 +27,11 @@ export async function prepareService(
   const { database } = command;
   const path = command.config ?? (database === null ? await findConfiguration() : null);
   if (path !== null) {
-    if (command.search) {
-      throw new Error(`Cannot serve ${path} with --search: a configuration has its own search`);
-    }
-    if (command.public) {
-      throw new Error(`Cannot serve ${path} with --public: a configuration has its own auth`);
-    }
-    if (command.ui) {
-      throw new Error(`Cannot serve ${path} with --ui: a configuration has its own adminUI`);
+    for (const [option, setting] of ownSettings) {
+      if (!command[option]) continue;
+      throw new Error(
+        `Cannot serve ${path} with --${option}: a configuration has its own ${setting}`,
+      );
     }
     const config = await loadConfiguration(path);
     return {
@@ -73,6 +70,9 @@ export async function prepareService(
   });
   return withOptions(service, command);
 }
+
+/** The options that a configuration replaces by its own settings. */
+const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
 /** Adds the options for the dashboard and for proxies. */
 function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {

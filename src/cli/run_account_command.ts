@@ -11,88 +11,43 @@ import {
 } from "../identity/accounts/password_auth.ts";
 import { readNewPassword, requireGoodPassword } from "../identity/accounts/password_rules.ts";
 import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
-import {
-  type AppStore,
-  type KeyValueOption,
-  openKeyValueStore,
-} from "../kv/open_key_value_store.ts";
-import { storeProblem } from "../kv/store_error.ts";
-import { Problem } from "../problem/problem.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
 import type { KeysCommand, UsersCommand } from "./account_arguments.ts";
-import { type CommandStore, findCommandStore, storeAdvice, storeError } from "./command_store.ts";
+import { runOverStore } from "./command_store.ts";
 import { printable } from "./printable.ts";
-import { reportFailure } from "./report_failure.ts";
 
 /** Runs the command `keys` or `users`, and returns the exit code. */
 export async function runAccountCommand(command: KeysCommand | UsersCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
-  const { verb } = command.action;
-  let found: CommandStore;
-  try {
-    found = await findCommandStore(command, { action, creates: createsStore(verb) });
-    if (found.option === undefined && command.kind === "keys") {
-      throw storeError(action, storeAdvice);
-    }
-  } catch (error) {
-    return reportFailure(error, 2);
-  }
-  try {
-    await withStore(
-      found.option,
-      runtime,
-      (store) =>
-        command.kind === "keys"
-          ? runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime)
-          : withAccounts(
-            found.config,
-            { store, runtime },
-            (opened) => runUsers(command, opened, runtime),
-          ),
-    );
-    return 0;
-  } catch (error) {
-    const problem = storeProblem(error);
-    if (!(problem instanceof Problem)) return reportFailure(error, 1);
-    console.error(problem.message);
-    return 1;
-  }
+  const { kind, action: { verb } } = command;
+  const use = {
+    action: "change accounts or API keys",
+    // Other commands make no sense with an empty store.
+    creates: verb === "add" || verb === "create",
+    // Accounts in a table of the database need no key-value store.
+    isOptional: kind === "users",
+  };
+  return await runOverStore(command, use, {
+    runtime,
+    async work(store, config) {
+      if (command.kind === "keys") {
+        await runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime);
+      } else {
+        await withAccounts(
+          config,
+          { store, runtime },
+          (opened) => runUsers(command, opened, runtime),
+        );
+      }
+      return 0;
+    },
+  });
 }
-
-const action = "change accounts or API keys";
-
-/** Returns true for a command that makes sense with an empty store. */
-function createsStore(verb: (KeysCommand | UsersCommand)["action"]["verb"]): boolean {
-  return verb === "add" || verb === "create";
-}
-
-async function withStore(
-  option: KeyValueOption | undefined,
-  runtime: Runtime,
-  work: (store: AppStore) => Promise<void>,
-): Promise<void> {
-  // Accounts in a table of the database need no key-value store.
-  if (option === undefined) return await work(outOfReach);
-  const store = await openKeyValueStore(option, runtime);
-  try {
-    await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
-/** In place of the store of a service that keeps everything in memory. */
-const outOfReach: AppStore = {
-  configured: null,
-  need() {
-    throw storeError(action, storeAdvice);
-  },
-  close: () => Promise.resolve(),
-};
 
 /** Opens the configured accounts, or those in the store that the arguments name. */
 async function withAccounts(

@@ -10,14 +10,8 @@ import {
   captchaOptionRules,
   type CaptchaOptions,
   resolveCaptchaOptions,
-  type ResolvedCaptchaOptions,
 } from "./captcha/captcha_options.ts";
-import {
-  powOptionRules,
-  type PowOptions,
-  type ResolvedPowOptions,
-  resolvePowOptions,
-} from "./pow/pow_options.ts";
+import { powOptionRules, type PowOptions, resolvePowOptions } from "./pow/pow_options.ts";
 
 /** The options that keep a few clients from using up the capacity of the app. */
 export interface AbuseProtectionOptions {
@@ -43,21 +37,14 @@ export const abuseProtectionOptionRules = group(
   } satisfies Described<AbuseProtectionOptions>,
 ).default({});
 
-export interface ResolvedAbuseProtection {
-  readonly budget: BudgetOptions | null;
-  /** Returns the options of proof of work, which a resource can require even if `pow` is off. */
-  pow(): ResolvedPowOptions;
-  readonly powIsOn: boolean;
-  readonly captcha: ResolvedCaptchaOptions | null;
-  readonly trustProxy: number;
-}
+export type ResolvedAbuseProtection = ReturnType<typeof resolveAbuseProtection>;
 
 /** Validates the options and adds defaults. Throws a plain Error for an invalid option. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,
   runtime: Runtime,
-): ResolvedAbuseProtection {
+) {
   const { budget, pow, captcha, trustProxy } = abuseProtectionOptionRules.read(options, {
     subject: "Cannot start",
     path: "abuseProtection",

@@ -1,35 +1,21 @@
 import { reserveDescriptors } from "./reserved_descriptors.ts";
-import {
-  type HealthListener,
-  type HealthListenerOptions,
-  listenForHealth,
-} from "./health_listener.ts";
+import { type HealthListenerOptions, listenForHealth } from "./health_listener.ts";
 import { sleep } from "../runtime/event_loop.ts";
-
-/** Responds to `/healthz` after the listener has failed, by means of reserved file descriptors. */
-export interface FallbackListener {
-  /**
-   * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open
-   * connections remain, and their requests can use the reserved descriptors, too.
-   */
-  serveUntilFree(retryInMs: number): Promise<void>;
-  /** Closes all connections and descriptors. */
-  stop(): void;
-}
 
 const maxAttempts = 10;
 const listenAgainInMs = 10;
 
-/** Creates a fallback listener, which never listens without reserved descriptors. */
-export function createFallbackListener(
-  options: Omit<HealthListenerOptions, "maxWaiting">,
-): FallbackListener {
+/**
+ * Creates a listener that responds to `/healthz` after the main listener has failed, by means of
+ * reserved file descriptors. It never listens without them.
+ */
+export function createFallbackListener(options: Omit<HealthListenerOptions, "maxWaiting">) {
   const reserve = reserveDescriptors();
-  let listener: HealthListener | null = null;
+  let listener: ReturnType<typeof listenForHealth> | null = null;
   let isStopped = false;
 
   /** Starts to listen; null if the port is still in use by the failed listener. */
-  async function listen(): Promise<HealthListener | null> {
+  async function listen() {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {
         return listenForHealth({ ...options, maxWaiting: reserve.size / 2 });
@@ -48,7 +34,11 @@ export function createFallbackListener(
   }
 
   return {
-    async serveUntilFree(retryInMs) {
+    /**
+     * Responds to `/healthz` until descriptors are free again, at least for `retryInMs`. Open
+     * connections remain, and their requests can use the reserved descriptors, too.
+     */
+    async serveUntilFree(retryInMs: number): Promise<void> {
       if (isStopped) return;
       reserve.release();
       do {
@@ -57,7 +47,8 @@ export function createFallbackListener(
       } while (!isStopped && !reserve.take());
       await close();
     },
-    stop() {
+    /** Closes all connections and descriptors. */
+    stop(): void {
       isStopped = true;
       void close();
       reserve.release();

@@ -2,26 +2,20 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** Responds to `/healthz` while the main listener has failed. */
-export interface HealthListener {
-  /** Closes the listener and its connections. Resolves when its port is free. */
-  close(): Promise<void>;
+/** The TCP address of a listener. */
+export interface ListenAddress {
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort: boolean;
 }
 
 /** Where the listener listens, and how it responds. */
 export interface HealthListenerOptions {
-  readonly address: {
-    readonly hostname: string;
-    readonly port: number;
-    readonly reusePort: boolean;
-  };
+  readonly address: ListenAddress;
   /** Maximum number of connections that can wait for their requests. */
   readonly maxWaiting: number;
   /** Responds to a request for `/healthz`. */
-  readonly answer: (
-    request: Request,
-    info: Deno.ServeHandlerInfo,
-  ) => Response | Promise<Response>;
+  readonly answer: (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
   readonly clock: Clock;
 }
 
@@ -30,7 +24,7 @@ export interface HealthListenerOptions {
  * other requests with 503. Only a few connections can wait for their request, and a new one
  * replaces the oldest, so that no client can block others. Throws if it cannot listen.
  */
-export function listenForHealth(options: HealthListenerOptions): HealthListener {
+export function listenForHealth(options: HealthListenerOptions) {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;
   const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
@@ -80,7 +74,8 @@ export function listenForHealth(options: HealthListenerOptions): HealthListener 
 
   const accepting = acceptAll();
   return {
-    close() {
+    /** Closes the listener and its connections. Resolves when its port is free. */
+    close(): Promise<void> {
       isClosed = true;
       listener.close();
       for (const connection of open) close(connection);
@@ -94,13 +89,8 @@ const acceptAgainInMs = 20;
 const maxMs = 1_000;
 const maxHeadBytes = 8_192;
 
-interface HealthRequest {
-  readonly isForHealth: boolean;
-  readonly isHead: boolean;
-}
-
 /** Reads a request; null if the connection ends before the head was received. */
-async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | null> {
+async function readRequest(connection: Deno.TcpConn) {
   const buffer = new Uint8Array(maxHeadBytes);
   let length = 0;
   while (length < buffer.length) {
@@ -116,9 +106,14 @@ async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | nu
 }
 
 function refusal(): Response {
-  const problem = new Problem("overloaded", "Cannot answer: too many connections are open", {
-    headers: { "retry-after": "1" },
-  });
+  return problemResponse(
+    new Problem("overloaded", "Cannot answer: too many connections are open", {
+      headers: { "retry-after": "1" },
+    }),
+  );
+}
+
+export function problemResponse(problem: Problem): Response {
   const { status, headers, body } = problemReply(problem);
   return new Response(body, { status, headers });
 }

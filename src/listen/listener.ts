@@ -1,4 +1,5 @@
 import { createFallbackListener } from "./fallback_listener.ts";
+import { type ListenAddress, problemResponse } from "./health_listener.ts";
 import { type Described, group, type OptionValues } from "../options/option.ts";
 import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
 import { ResponseAborted } from "../problem/response_aborted.ts";
@@ -159,12 +160,6 @@ const retryInMs = 200;
 
 type Socket = Deno.HttpServer<Deno.NetAddr>;
 
-interface Address {
-  readonly hostname: string;
-  readonly port: number;
-  readonly reusePort: boolean;
-}
-
 type Answer = Listenable["fetch"];
 
 interface Serving {
@@ -172,7 +167,7 @@ interface Serving {
   readonly runtime: Runtime;
 }
 
-function firstSocket(address: Address, serving: Serving): Socket {
+function firstSocket(address: ListenAddress, serving: Serving): Socket {
   try {
     if (address.reusePort && !canReusePorts()) {
       throw new Error("reusePort needs Deno with --unstable-net");
@@ -190,7 +185,7 @@ export function canReusePorts(): boolean {
 
 /** Returns an Error with one sentence for an address at which the system allows no listener. */
 export function listenError(
-  { hostname, port }: Pick<Address, "hostname" | "port">,
+  { hostname, port }: Pick<ListenAddress, "hostname" | "port">,
   cause: unknown,
 ): Error {
   return new Error(`Cannot listen on ${urlOf(hostname, port)}: ${whyNot(cause)}`, { cause });
@@ -203,7 +198,7 @@ function whyNot(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function openSocket(address: Address, { answer, runtime }: Serving): Socket {
+function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socket {
   return Deno.serve({
     ...address,
     // Without this, Deno prints a message, also in each test and container.
@@ -213,7 +208,7 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
       }
-      return internalError();
+      return problemResponse(new Problem("internal-error", "The request could not be answered"));
     },
   }, answer);
 }
@@ -226,14 +221,6 @@ function endingConnection(response: Response): Response {
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status: response.status, headers });
-}
-
-function internalError(): Response {
-  const problem = new Problem("internal-error", "The request could not be answered");
-  return new Response(JSON.stringify(problem.toBody()), {
-    status: problem.status,
-    headers: { "content-type": "application/problem+json" },
-  });
 }
 
 function waitFor(ms: number, { clock }: Runtime): Promise<void> {

@@ -5,20 +5,11 @@ import {
 } from "../runtime/spare_descriptors.ts";
 
 /**
- * File descriptors that are kept open, and closed when the process has no others left. Any client
- * can use up all descriptors by idle connections.
+ * Reserves file descriptors, which are closed when the process has no others left. Any client can
+ * use up all descriptors by idle connections. Reserves none if the process may not open the null
+ * device.
  */
-export interface ReservedDescriptors {
-  /** Number of reserved descriptors; 0 if the process cannot reserve any. */
-  readonly size: number;
-  /** Closes the reserved descriptors, so that the process can open other files and connections. */
-  release(): void;
-  /** Reserves the descriptors again, if twice as many are free. Returns true if it has done so. */
-  take(): boolean;
-}
-
-/** Reserves some descriptors; none if the process may not open the null device. */
-export function reserveDescriptors(): ReservedDescriptors {
+export function reserveDescriptors() {
   if (!mayOpenNullDevice()) return noReserve;
   let held: readonly number[] = [];
   // If the process has a low limit, fewer descriptors are reserved.
@@ -28,11 +19,14 @@ export function reserveDescriptors(): ReservedDescriptors {
   });
   if (size === undefined) return noReserve;
   return {
+    /** Number of reserved descriptors; 0 if the process cannot reserve any. */
     size,
+    /** Closes the reserved descriptors, so that the process can open other files and connections. */
     release() {
       closeSpareDescriptors(held);
       held = [];
     },
+    /** Reserves the descriptors again, if twice as many are free. Returns true if it has done so. */
     take() {
       if (held.length === 0) held = takeHalfOf(2 * size);
       return held.length > 0;
@@ -42,7 +36,7 @@ export function reserveDescriptors(): ReservedDescriptors {
 
 const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
-const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true };
+const noReserve = { size: 0, release() {}, take: () => true };
 
 /** Opens `count` descriptors and keeps half of them; none if not all can be opened. */
 function takeHalfOf(count: number): readonly number[] {

@@ -162,9 +162,7 @@ export class LiveHub {
     requireRecorded(request, excluded);
     const { user, address, part } = request;
     const work = filterWork(request.filter);
-    const quotaSlot = part === null
-      ? quota.take(user, address, work)
-      : quota.takePart(user, address, work);
+    const quotaSlot = quota.take(user, address, { streams: part === null ? 1 : 0, parts: 0, work });
     try {
       const context = await this.#opened.context();
       context.feed.requirePresent();

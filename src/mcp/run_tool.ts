@@ -41,27 +41,22 @@ export async function runTool(
   args: ToolArguments,
   context: ToolContext,
 ): Promise<unknown> {
-  switch (name) {
-    case "list_resources":
-      return await listResources(args, context);
-    case "describe_resource":
-      return await describeResource(args, context);
-    case "query_rows":
-      return args["id"] === undefined
-        ? await queryRows(args, context)
-        : await oneRow(args, context);
-    case "aggregate":
-      return await aggregate(args, context);
-    case "search":
-      return await search(args, context);
-    case "write_row":
-      return await writeRow(args, context);
-    case "delete_row":
-      return await deleteRow(args, context);
-    case "call_procedure":
-      return await callProcedure(args, context);
-  }
+  return await tools[name](args, context);
 }
+
+const tools: Readonly<
+  Record<ToolName, (args: ToolArguments, context: ToolContext) => Promise<unknown>>
+> = {
+  list_resources: listResources,
+  describe_resource: describeResource,
+  query_rows: (args, context) =>
+    args["id"] === undefined ? queryRows(args, context) : oneRow(args, context),
+  aggregate,
+  search,
+  write_row: writeRow,
+  delete_row: deleteRow,
+  call_procedure: callProcedure,
+};
 
 async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
   // The cast is safe: the body is the service index, which this service has written.

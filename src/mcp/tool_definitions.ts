@@ -1,11 +1,5 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 
-export interface ToolDefinition {
-  readonly description: string;
-  readonly input: JsonSchema;
-  readonly isWrite: boolean;
-}
-
 const text = { type: "string" };
 const names = { type: "array", items: text };
 const resource = { ...text, description: "A name from list_resources." };
@@ -63,7 +57,7 @@ export const toolDefinitions = {
     procedure: text,
     "input?": {},
   }, true),
-} as const satisfies Readonly<Record<string, ToolDefinition>>;
+} as const;
 
 export type ToolName = keyof typeof toolDefinitions;
 
@@ -71,7 +65,7 @@ function tool(
   description: string,
   members: Readonly<Record<string, JsonSchema>>,
   isWrite = false,
-): ToolDefinition {
+) {
   const entries = Object.entries(members);
   return {
     description,

@@ -37,14 +37,10 @@ const members = {
 
 export const openapiOptionRule = either(flag(), group(members)).default(true);
 
-export interface ResolvedOpenapi {
-  readonly ui: boolean;
-  readonly info: DocumentInfo;
-  readonly servers: readonly DocumentServer[] | null;
-}
+export type ResolvedOpenapi = ReturnType<typeof resolveOpenapi>;
 
 /** Returns the options with their defaults. The app can create the document even for `false`. */
-export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>): ResolvedOpenapi {
+export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>) {
   const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;
   return { ui, info, servers: servers ?? null };
 }

@@ -6,23 +6,19 @@ import type { Resource } from "../resource/model/resource.ts";
 import { narrowForCaller } from "../resource/rights/caller_view.ts";
 import type { Route } from "../resource/routes/endpoint.ts";
 import { routesOf } from "../resource/routes/routes.ts";
-import { type FieldSchema, fieldsOf } from "./fields.ts";
-import { describeRelation, type RelationSchema } from "./service_schema.ts";
+import { describeResource, type ResourceSchema } from "./service_schema.ts";
 
 /** The index of a service: its resources and the operations that one caller can use. */
 export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
 
-export interface IndexEntry {
-  readonly name: string;
-  /** The comment on the table in the database. Absent for none. */
-  readonly description?: string;
-  readonly path: string;
-  readonly primaryKey: readonly string[];
-  readonly fields: readonly FieldSchema[];
-  /** Relations to other resources that the caller can read. */
-  readonly relations: readonly RelationSchema[];
+/** A resource, with its relations to other resources that the caller can read. */
+export interface IndexEntry extends
+  Pick<
+    ResourceSchema,
+    "name" | "description" | "path" | "primaryKey" | "fields" | "relations"
+  > {
   /** The requests that the caller is allowed to send. */
   readonly requests: readonly IndexRequest[];
 }
@@ -43,65 +39,47 @@ export async function serviceIndexFor(
   resources: readonly Resource[],
   prefix: string,
 ): Promise<ServiceIndex> {
-  const granted = await Promise.all(
-    resources.map(async (resource) =>
-      [narrowForCaller(user, resource), await accessesOf(user, resource)] as const
-    ),
-  );
+  const granted = await Promise.all(resources.map(async (given) => {
+    const resource = narrowForCaller(user, given);
+    const accesses = await accessesOf(user, resource);
+    const routes = await filtered(
+      routesOf(resource),
+      // Procedures have no scope, but a call can require a user.
+      async ({ endpoint }) =>
+        endpoint.accesses.every((access) => accesses.has(access)) &&
+        await holds(() => endpoint.requireAccess(user, resource)),
+    );
+    return { described: describeResource(resource, prefix), isRead: accesses.has("read"), routes };
+  }));
   const readable = new Set(
-    granted.filter(([, accesses]) => accesses.has("read")).map(([{ url }]) => url),
+    granted.flatMap(({ isRead, described: { path } }) => isRead ? path : []),
   );
   return {
-    resources: granted.flatMap(([resource, accesses]) => {
-      const routes = routesOf(resource).filter((route) => mayUse(route, user, resource, accesses));
-      if (routes.length === 0) return [];
-      const { name, url, table, fields, relations, served } = resource;
-      return [{
-        name,
-        ...(table.description === null ? {} : { description: table.description }),
-        path: prefix + url,
-        primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
-          .map((column) => column.name),
-        fields: fieldsOf(resource),
-        relations: [...relations.values()].flatMap((relation) => {
-          const target = served.get(relation.target);
-          const isReadable = target !== undefined && readable.has(target.url);
-          return isReadable ? describeRelation(relation, resource, prefix) : [];
-        }),
-        requests: routes.map((route) => requestOf(route, prefix + url)),
-      }];
-    }),
+    resources: granted.filter(({ routes }) => routes.length > 0).map(
+      ({ described: { name, description, path, primaryKey, fields, relations }, routes }) => ({
+        ...{ name, path, primaryKey, fields },
+        ...(description === undefined ? {} : { description }),
+        relations: relations.filter((relation) => readable.has(relation.path)),
+        requests: routes.map((route) => requestOf(route, path)),
+      }),
+    ),
   };
 }
 
 /** Returns the kinds of access that the caller has, for all rows or for some of them. */
 async function accessesOf(user: User | null, resource: Resource): Promise<ReadonlySet<Access>> {
   const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
-  const granted = await Promise.all([...wanted].map(async (access) => {
-    return await isGranted(access, user, resource) ? [access] : [];
-  }));
-  return new Set(granted.flat());
+  return new Set(
+    await filtered([...wanted], (access) => holds(() => authorize(access, user, resource.policy))),
+  );
 }
 
-async function isGranted(access: Access, user: User | null, resource: Resource): Promise<boolean> {
-  return await holds(() => authorize(access, user, resource.policy));
-}
-
-function mayUse(
-  { endpoint }: Route,
-  user: User | null,
-  resource: Resource,
-  accesses: ReadonlySet<Access>,
-): boolean {
-  if (!endpoint.accesses.every((access) => accesses.has(access))) return false;
-  // Procedures have no scope, but a call can require a user.
-  try {
-    endpoint.requireAccess(user, resource);
-    return true;
-  } catch (error) {
-    if (isRefusal(error)) return false;
-    throw error;
-  }
+async function filtered<Item>(
+  items: readonly Item[],
+  fits: (item: Item) => Promise<boolean>,
+): Promise<readonly Item[]> {
+  const kept = await Promise.all(items.map(fits));
+  return items.filter((_, index) => kept[index]);
 }
 
 async function holds(work: () => unknown): Promise<boolean> {
@@ -109,13 +87,9 @@ async function holds(work: () => unknown): Promise<boolean> {
     await work();
     return true;
   } catch (error) {
-    if (isRefusal(error)) return false;
+    if (error instanceof Problem && (error.status === 401 || error.status === 403)) return false;
     throw error;
   }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof Problem && (error.status === 401 || error.status === 403);
 }
 
 function requestOf({ endpoint, method, path }: Route, url: string): IndexRequest {

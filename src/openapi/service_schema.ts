@@ -96,7 +96,7 @@ export function describeService(
   };
 }
 
-function describeResource(resource: Resource, prefix: string): ResourceSchema {
+export function describeResource(resource: Resource, prefix: string): ResourceSchema {
   const { name, url, table, fields, relations, capabilities, procedures } = resource;
   return {
     name,

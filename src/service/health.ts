@@ -13,38 +13,20 @@ export interface HealthCheck {
   run(): Promise<unknown>;
 }
 
-export interface CheckResult {
-  /** `degraded` if the check failed and requests still succeed. */
-  readonly status: "ok" | "degraded" | "unavailable";
-  readonly latencyMs: number;
-}
-
-/** The result of the health route `GET /readyz`. */
-export interface Readiness {
-  readonly status: 200 | 503;
-  readonly body: {
-    readonly status: "ready" | "unavailable";
-    readonly checks: Readonly<Record<string, CheckResult>>;
-  };
-}
-
-export interface ReadinessOptions {
-  readonly clock: Clock;
-  /** True while the process stops. A load balancer should send no new requests then. */
-  readonly draining: boolean;
-  /** The timeout of one check, in milliseconds. Default: 1,000. */
-  readonly deadlineMs?: number | undefined;
-}
-
 /**
  * Runs all checks concurrently for the health route `GET /readyz`. The status is 503 if a required
  * check fails or the service is stopping: a load balancer then sends no requests to this instance.
- * A shared store must not be required, or its failure would stop all instances.
+ * A shared store must not be required, or its failure would stop all instances. `draining` is true
+ * while the process stops. `deadlineMs` is the timeout of one check, in milliseconds.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
-  { clock, draining, deadlineMs = 1_000 }: ReadinessOptions,
-): Promise<Readiness> {
+  { clock, draining, deadlineMs = 1_000 }: {
+    readonly clock: Clock;
+    readonly draining: boolean;
+    readonly deadlineMs?: number | undefined;
+  },
+) {
   const results = await Promise.all(checks.map((check) => runCheck(check, clock, deadlineMs)));
   const ready = !draining && results.every(([, result]) => result.status !== "unavailable");
   return {
@@ -80,14 +62,10 @@ export function worksWithoutStore({ routes }: RouteTable): boolean {
   });
 }
 
-async function runCheck(
-  check: HealthCheck,
-  clock: Clock,
-  deadlineMs: number,
-): Promise<readonly [name: string, result: CheckResult]> {
+async function runCheck(check: HealthCheck, clock: Clock, deadlineMs: number) {
   const startedAt = clock.elapsedMs();
-  const outcome = Promise.withResolvers<CheckResult["status"]>();
   const failed = check.isDispensable === true ? "degraded" : "unavailable";
+  const outcome = Promise.withResolvers<"ok" | "degraded" | "unavailable">();
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
@@ -97,5 +75,5 @@ async function runCheck(
   const status = await outcome.promise;
   cancel();
   const latencyMs = Math.round((clock.elapsedMs() - startedAt) * 10) / 10;
-  return [check.name, { status, latencyMs }];
+  return [check.name, { status, latencyMs }] as const;
 }

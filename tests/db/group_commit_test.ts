@@ -224,7 +224,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
       return { rows: [], changed: 1 };
     },
     read: () => ({ rows: [], changed: 0 }),
-    maxBoundLength: 0,
+    takeMaxBoundLength: () => 0,
     close: () => {},
   };
   const { clock, advance } = handClock();

@@ -79,7 +79,7 @@ function counts() {
         if (takesMs > limit) throw new DatabaseError("too-slow", null);
         return { rows: [[7]], changed: 0 };
       },
-      maxBoundLength: 0,
+      takeMaxBoundLength: () => 0,
       close() {},
     },
   });

@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import { TimedSlices } from "../../src/resource/write/slices.ts";
+import { timedSlices } from "../../src/resource/write/slices.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 /** The sizes of the slices in which 100 items are written that take so long each. */
 async function sizesAt(msOfItem: (index: number) => number): Promise<readonly number[]> {
   const { clock, advance } = handClock();
-  const slices = new TimedSlices(60, clock);
+  const inSlices = timedSlices(60, clock);
   const items = Array.from({ length: 100 }, (_, index) => index);
   const sizes: number[] = [];
   const seen: number[] = [];
-  await slices.run(items, (some) => {
+  await inSlices(items, (some) => {
     sizes.push(some.length);
     seen.push(...some);
     for (const index of some) advance(msOfItem(index));
@@ -43,7 +43,7 @@ Deno.test("other requests have their turn between two slices", async () => {
       turns++;
     }
   })();
-  await new TimedSlices(60, clock).run(Array(20).fill(null), () => {
+  await timedSlices(60, clock)(Array(20).fill(null), () => {
     advance(20);
     return Promise.resolve();
   });

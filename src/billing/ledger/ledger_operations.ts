@@ -84,18 +84,13 @@ export interface Reversal {
   readonly reason: string | undefined;
 }
 
-/** The result of a reversal, and the grant's record with the new sum of reversed credits. */
-export interface ReversalOutcome extends OperationOutcome {
-  readonly grant: OperationRecord | null;
-}
-
 /** Reverses credits of a grant, even consumed ones. The balance may become negative. */
 export function reverseGrant(
   posting: Entries,
   given: Reversal,
   keyed: KeyedRecord | null,
   grant: OperationRecord | undefined,
-): ReversalOutcome {
+) {
   if (grant === undefined || grant.entry.kind !== "grant") {
     throw new Problem("not-found", "Cannot reverse this grant: there is none with this key");
   }
@@ -181,18 +176,12 @@ export interface ReservationEnd {
   readonly used: number | null;
 }
 
-/** The result of ending a reservation, and the reservation's new record. */
-export interface EndOutcome {
-  readonly result: EndedReservation;
-  readonly record: ReservationRecord | null;
-}
-
 /** Ends a reservation: charges the used credits and returns the rest. */
 export function endReservation(
   posting: Entries,
   { id, state, used }: ReservationEnd,
   existing: ReservationRecord | undefined,
-): EndOutcome {
+) {
   const { holds } = posting.state;
   const hold = holds.find((one) => one.id === id);
   if (hold === undefined) {

@@ -4,18 +4,8 @@ import { parseJsonObject } from "../../protocol/json_object.ts";
 import { type CheckoutFault, invalidCheckout } from "../invalid_checkout.ts";
 import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
 
-export interface CheckoutBody {
-  readonly planKey: string | undefined;
-  readonly items: readonly CheckoutItem[] | undefined;
-  readonly mode: CheckoutMode | undefined;
-  readonly successUrl: string | undefined;
-  readonly cancelUrl: string | undefined;
-  readonly customerEmail: string | undefined;
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
 /** Parses the body of a checkout. Throws a 400, or a 422 that names each invalid field. */
-export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
+export function parseCheckoutBody(bytes: Uint8Array) {
   const fields = parseObject(bytes);
   const faults: CheckoutFault[] = [];
   const read = <T>(name: string, parse: (value: unknown) => T | null, must: string) => {
@@ -31,7 +21,7 @@ export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
     const hint = near === null ? "" : `: did you mean "${near}"?`;
     faults.push({ path: name.slice(0, 100), message: `is unknown${hint}` });
   }
-  const body: CheckoutBody = {
+  const body = {
     planKey: read("planKey", shortText, "must be the key of a plan"),
     items: read(
       "items",

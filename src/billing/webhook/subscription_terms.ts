@@ -14,12 +14,6 @@ export interface SubscriptionTerms
   readonly unknownFrom?: string;
 }
 
-/** A subscription's price and quantity at a time; `beganPeriod`: a new period began then. */
-export interface TermsAtTime {
-  readonly terms: SubscriptionTerms;
-  readonly beganPeriod: boolean;
-}
-
 /** Returns the terms in a reported state, with the times at which they applied. */
 export function termsOfReportedState(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
@@ -71,7 +65,7 @@ export function termsAt(
 export function termsAfterChange(
   history: readonly SubscriptionTerms[],
   at: string,
-): TermsAtTime | undefined {
+) {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];
     const isChange = before !== undefined && before.unknownFrom === undefined &&

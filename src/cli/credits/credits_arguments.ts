@@ -3,36 +3,11 @@ import {
   Misuse,
   readStoreArguments,
   readVerbWords,
-  type StoreArguments,
   storeOptions,
 } from "../command_options.ts";
 
-export interface CreditsCommand extends StoreArguments {
-  readonly kind: "credits";
-  /** True to print one JSON value in each line. */
-  readonly json: boolean;
-  readonly action: CreditsAction;
-}
-
-export type CreditsAction =
-  | { readonly verb: "balance"; readonly account: string }
-  | { readonly verb: "history"; readonly account: string; readonly count: number }
-  | {
-    readonly verb: "grant" | "consume";
-    readonly account: string;
-    readonly amount: number;
-    readonly reason: string | undefined;
-    readonly key: string | undefined;
-    readonly allowNegative: boolean;
-  }
-  | {
-    readonly verb: "reverse";
-    readonly grantKey: string;
-    readonly amount: number | undefined;
-    readonly reason: string | undefined;
-    readonly key: string | undefined;
-  }
-  | { readonly verb: "audit"; readonly account: string | undefined };
+export type CreditsCommand = ReturnType<typeof parseCreditsArguments>;
+export type CreditsAction = CreditsCommand["action"];
 
 export const creditsHelp = `Credits, in the store of service.config.ts, or in --kv FILE; --json:
   credits balance ACCOUNT
@@ -43,7 +18,7 @@ export const creditsHelp = `Credits, in the store of service.config.ts, or in --
   credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
 
 /** Parses the arguments of the command `credits`. Throws a {@link Misuse}. */
-export function parseCreditsArguments(args: readonly string[]): CreditsCommand {
+export function parseCreditsArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("credits", args, {
     ...storeOptions,
     json: { type: "boolean" },
@@ -61,7 +36,7 @@ export function parseCreditsArguments(args: readonly string[]): CreditsCommand {
     audit: [],
   });
   return {
-    kind: "credits",
+    kind: "credits" as const,
     ...readStoreArguments(words),
     json: words.flag("json"),
     action: actionOf(verb, words),
@@ -69,11 +44,11 @@ export function parseCreditsArguments(args: readonly string[]): CreditsCommand {
 }
 
 function actionOf(
-  verb: CreditsAction["verb"],
+  verb: "balance" | "history" | "grant" | "consume" | "reverse" | "audit",
   { positionals: [subject, amount, ...more], text, flag }: CommandWords<
     "count" | "amount" | "reason" | "key" | "allow-negative"
   >,
-): CreditsAction {
+) {
   const command = `credits ${verb}`;
   const takesAmount = verb === "grant" || verb === "consume";
   const extra = takesAmount ? more[0] : amount;

@@ -20,17 +20,13 @@ export interface WritingOptions {
   readonly observe: Observer;
 }
 
-export interface WritableDatabase {
-  readonly db: Database;
-  /** The earlier journal mode of a SQLite file; null for other databases. */
-  readonly journalMode: string | null;
-}
+export type WritableDatabase = Awaited<ReturnType<typeof openForWriting>>;
 
 /** Prints how opening for writing will change a SQLite file, then opens the database. */
 export async function openForWriting(
   url: string,
   options: WritingOptions,
-): Promise<WritableDatabase> {
+) {
   const { schema, additions, observe } = options;
   if (schema !== null && !isServerUrl(url)) {
     throw new Error("The option --changes-schema belongs to the URL of a Postgres");

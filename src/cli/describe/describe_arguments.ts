@@ -1,19 +1,6 @@
 import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 
-export interface DescribeCommand {
-  readonly kind: "describe";
-  readonly form: DescriptionForm;
-  /** True to print YAML instead of JSON. */
-  readonly yaml: boolean;
-  /** The URL of a running service to describe; null without the option `--url`. */
-  readonly url: string | null;
-  /** The path of a configuration file, or null for the file in the current folder. */
-  readonly config: string | null;
-  /** The bearer token for requests to the running service; null for none. */
-  readonly token: string | null;
-  /** The file to compare with the description; null to print the description. */
-  readonly check: string | null;
-}
+export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
 
 /** A description: TypeScript declarations or an OpenAPI document. */
 export type DescriptionForm = "types" | "openapi";
@@ -25,10 +12,7 @@ export const describeHelp =
   openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
 /** Parses the arguments of `types` or `openapi`. Throws a {@link Misuse}. */
-export function parseDescribeArguments(
-  form: DescriptionForm,
-  args: readonly string[],
-): DescribeCommand {
+export function parseDescribeArguments(form: DescriptionForm, args: readonly string[]) {
   const words = readCommandWords(form, args, {
     config: configOption,
     token: { type: "string" },
@@ -54,7 +38,7 @@ export function parseDescribeArguments(
   const token = words.text("token");
   if (token !== null && !isUrl) throw new Misuse(`${form} takes --token with a URL only`);
   return {
-    kind: "describe",
+    kind: "describe" as const,
     form,
     yaml: words.flag("yaml"),
     url: isUrl ? source : null,

@@ -71,12 +71,7 @@ async function fetchDocument(base: string, token: string | null): Promise<JsonSc
   throw new Error(`Cannot read ${url}: it is no OpenAPI document`);
 }
 
-interface Fetched {
-  readonly url: string;
-  readonly value: unknown;
-}
-
-async function fetchJson(base: string, path: string, token: string | null): Promise<Fetched> {
+async function fetchJson(base: string, path: string, token: string | null) {
   const url = base.endsWith(path) ? base : base.replace(/\/+$/, "") + path;
   const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { headers }).catch((cause) => {

@@ -1,22 +1,15 @@
 import { Misuse, readCommandWords } from "../command_options.ts";
-import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
+import { additionOptions, readAdditions } from "../database/additions.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
 
 /** The arguments of the command `mcp`: it serves a database to the program that started it. */
-export interface McpCommand extends GivenAdditions {
-  readonly kind: "mcp";
-  /** The file or URL of a database. */
-  readonly database: string;
-  readonly write: boolean;
-  /** The Postgres schemas with the tables; null for the first schema in the search path. */
-  readonly schemas: readonly string[] | null;
-}
+export type McpCommand = ReturnType<typeof parseMcpArguments>;
 
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
   mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 
 /** Parses the arguments of the command `mcp`. Throws a {@link Misuse}. */
-export function parseMcpArguments(args: readonly string[]): McpCommand {
+export function parseMcpArguments(args: readonly string[]) {
   const words = readCommandWords("mcp", args, {
     write: { type: "boolean" },
     schema: { type: "string" },
@@ -26,7 +19,12 @@ export function parseMcpArguments(args: readonly string[]): McpCommand {
   if (database === undefined) throw new Misuse("mcp needs a database: a SQLite file or a URL");
   if (extra !== undefined) throw new Misuse(`mcp takes one database: "${extra}" is one too many`);
   return {
-    ...{ kind: "mcp", database, write: words.flag("write"), schemas: readSchemaOption(words) },
+    ...{
+      kind: "mcp" as const,
+      database,
+      write: words.flag("write"),
+      schemas: readSchemaOption(words),
+    },
     ...readAdditions(words, database),
   };
 }

@@ -1,17 +1,6 @@
-import {
-  Misuse,
-  readCommandWords,
-  readStoreArguments,
-  type StoreArguments,
-  storeOptions,
-} from "../command_options.ts";
+import { Misuse, readCommandWords, readStoreArguments, storeOptions } from "../command_options.ts";
 
-export interface OutboxCommand extends StoreArguments {
-  readonly kind: "outbox";
-  readonly verb: (typeof verbs)[number];
-  /** True to print one JSON value in each line. */
-  readonly json: boolean;
-}
+export type OutboxCommand = ReturnType<typeof parseOutboxArguments>;
 
 const verbs = ["stats", "dead", "replay"] as const;
 
@@ -22,7 +11,7 @@ export const outboxHelp =
                             replay tries it again`;
 
 /** Parses the arguments of the command `search outbox`. Throws a {@link Misuse}. */
-export function parseOutboxArguments(args: readonly string[]): OutboxCommand {
+export function parseOutboxArguments(args: readonly string[]) {
   const words = readCommandWords("search outbox", args, {
     ...storeOptions,
     json: { type: "boolean" },
@@ -32,5 +21,5 @@ export function parseOutboxArguments(args: readonly string[]): OutboxCommand {
   if (verb === undefined || extra !== undefined) {
     throw new Misuse(`search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`);
   }
-  return { kind: "outbox", verb, ...readStoreArguments(words), json: words.flag("json") };
+  return { kind: "outbox" as const, verb, ...readStoreArguments(words), json: words.flag("json") };
 }

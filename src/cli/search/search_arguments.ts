@@ -1,19 +1,16 @@
 import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 import { additionOptions, readAdditions } from "../database/additions.ts";
-import type { SourceArguments } from "../database/command_config.ts";
 import { readSchemaOption } from "../database/schema_names.ts";
 
 /** The arguments of the command `search`, which indexes all rows again. */
-export interface SearchCommand extends SourceArguments {
-  readonly kind: "search";
-}
+export type SearchCommand = ReturnType<typeof parseSearchArguments>;
 
 export const searchHelp = `Search, of service.config.ts, of another FILE, or of a database:
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database`;
 
 /** Parses the arguments of the command `search`. Throws a {@link Misuse}. */
-export function parseSearchArguments(args: readonly string[]): SearchCommand {
+export function parseSearchArguments(args: readonly string[]) {
   const words = readCommandWords("search", args, {
     config: configOption,
     schema: { type: "string" },
@@ -29,5 +26,5 @@ export function parseSearchArguments(args: readonly string[]): SearchCommand {
     throw new Misuse("search reindex takes a database or --config, not both");
   }
   const schemas = readSchemaOption(words);
-  return { kind: "search", database, config, schemas, ...readAdditions(words, database) };
+  return { kind: "search" as const, database, config, schemas, ...readAdditions(words, database) };
 }

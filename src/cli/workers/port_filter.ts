@@ -1,25 +1,17 @@
+import type { LeftOutSocket } from "./worker_messages.ts";
+
 /**
  * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections. The kernel runs
  * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that closes
  * resets the connections in its queue, so it is excluded first until its queue is empty.
+ *
+ * `leftOut` is the index of the excluded socket and the number of sockets of the port, in the order
+ * in which they began to listen. The last one replaces a closed one. Null includes all sockets,
+ * also those that will be added. Throws if this process does not listen at the port, or if the
+ * kernel refuses.
  */
-export interface PortFilter {
-  /**
-   * Excludes the socket with this index among the `count` sockets of the port, in the order in
-   * which they began to listen. The last one replaces a closed one. Throws if the kernel refuses.
-   */
-  leaveOut(index: number, count: number): void;
-  /** Includes all sockets again, also those that will be added. */
-  leaveOutNone(): void;
-}
-
-/** Creates the filter of a port. Throws if this process does not listen at the port. */
-export function openPortFilter(port: number): PortFilter {
-  const descriptor = listenerOf(port);
-  return {
-    leaveOut: (index, count) => attach(descriptor, allBut(index, count)),
-    leaveOutNone: () => attach(descriptor, byHash),
-  };
+export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
+  attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
 }
 
 /** Attaches a filter program to all sockets of the port. Throws if the kernel refuses it. */
@@ -48,8 +40,8 @@ type BpfProgram = readonly (readonly [code: number, then: number, otherwise: num
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
 /** Returns a program that chooses a random socket; the last one replaces the excluded one. */
-function allBut(index: number, count: number): BpfProgram {
-  const [last, random] = [count - 1, 0xffff_f038];
+function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
+  const [last, random] = [of - 1, 0xffff_f038];
   return [
     [0x20, 0, 0, random], // load a random number (SKF_AD_RANDOM)
     [0x94, 0, 0, last], // reduce the number modulo the operand

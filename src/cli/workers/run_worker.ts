@@ -11,9 +11,10 @@ import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
 import { withSharedSecrets } from "../reopen/shared_secrets.ts";
-import { openPortFilter, type PortFilter } from "./port_filter.ts";
+import { filterPort } from "./port_filter.ts";
 import {
   enveloped,
+  type LeftOutSocket,
   type ListenOrder,
   orderIn,
   type WorkerOrder,
@@ -151,23 +152,18 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   const { server, state } = worker;
   switch (order.kind) {
     case "unfilter":
-      return filterPort(worker, (filter) => filter.leaveOutNone());
-    case "retire": {
-      const { without, of } = order.filter;
-      filterPort(worker, (filter) => filter.leaveOut(without, of));
+      return filter(worker, null);
+    case "retire":
+      filter(worker, order.filter);
       state.isReplaced = true;
       void server.stop(quietMs);
-    }
   }
 }
 
 /** Excludes this worker from new connections, so that none is reset when its socket closes. */
-function filterPort(
-  { server: { port }, runtime }: ServingWorker,
-  apply: (filter: PortFilter) => void,
-): void {
+function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSocket | null): void {
   try {
-    apply(openPortFilter(port));
+    filterPort(port, leftOut);
   } catch (error) {
     const message = `new connections are not kept from a worker that ends: ${error}`;
     runtime.observe({ kind: "notice", message });
@@ -213,18 +209,10 @@ function isInMemory(kv: ServeConfig["kv"]): boolean {
 }
 
 /** A worker's channel to its supervisor. */
-export interface SupervisorChannel {
-  /** Resolves with the supervisor's first order: to listen. */
-  readonly listenOrder: Promise<ListenOrder>;
-  /** Resolves when the supervisor has ended for any reason. */
-  readonly lost: Promise<void>;
-  /** Calls `take` for each order after the first. */
-  onOrder(take: (order: WorkerOrder) => void): void;
-  report(report: WorkerReport): void;
-}
+export type SupervisorChannel = ReturnType<typeof openSupervisorChannel>;
 
 /** Opens the channel that the supervisor has created for this process. */
-export function openSupervisorChannel(): SupervisorChannel {
+export function openSupervisorChannel() {
   const listenOrder = Promise.withResolvers<ListenOrder>();
   const lost = Promise.withResolvers<void>();
   process.once("disconnect", lost.resolve);
@@ -235,12 +223,15 @@ export function openSupervisorChannel(): SupervisorChannel {
     else if (order !== null) take(order);
   });
   return {
+    /** Resolves with the supervisor's first order: to listen. */
     listenOrder: listenOrder.promise,
+    /** Resolves when the supervisor has ended for any reason. */
     lost: lost.promise,
-    onOrder(taking) {
+    /** Calls `take` for each order after the first. */
+    onOrder(taking: (order: WorkerOrder) => void) {
       take = taking;
     },
-    report(report) {
+    report(report: WorkerReport) {
       // The callback prevents an uncaught error if the supervisor was killed.
       if (process.connected) process.send?.(enveloped(report), () => {});
     },

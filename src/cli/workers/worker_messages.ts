@@ -19,13 +19,15 @@ export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 /** An order to a worker that listens. */
 export type WorkerOrder =
   /** The worker must stop, because another one replaces it. */
-  | {
-    readonly kind: "retire";
-    /** The index of the worker's socket and the number of sockets: see {@link PortFilter}. */
-    readonly filter: { readonly without: number; readonly of: number };
-  }
+  | { readonly kind: "retire"; readonly filter: LeftOutSocket }
   /** The worker must remove the filter: all sockets receive connections again. */
   | { readonly kind: "unfilter" };
+
+/** The index of a worker's socket, and the number of sockets of the port. */
+export interface LeftOutSocket {
+  readonly without: number;
+  readonly of: number;
+}
 
 /** The first order to a worker: to listen at this address, which all workers share. */
 export interface ListenOrder {

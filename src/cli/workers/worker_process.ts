@@ -26,22 +26,7 @@ export class WorkerEnded extends Error {
 }
 
 /** A worker process for its supervisor. Promises for reports reject if the worker ends before. */
-export interface WorkerProcess {
-  readonly number: number;
-  readonly pid: number;
-  readonly prepared: Promise<ReportOf<"prepared">>;
-  readonly listening: Promise<ReportOf<"listening">>;
-  readonly ready: Promise<ReportOf<"ready">>;
-  /** Resolves when the worker has ended. Never rejects. */
-  readonly ended: Promise<WorkerExit>;
-  hasEnded(): boolean;
-  /** Sends an order to the worker. Has no effect if the worker has ended. */
-  send(order: ListenOrder | WorkerOrder): void;
-  /** Sends a signal. On Windows, which has none, the worker also stops gracefully. */
-  stop(signal: "SIGTERM" | "SIGINT"): void;
-  /** Kills the worker. `reason` is reported as the cause of the end. */
-  kill(reason?: string): void;
-}
+export type WorkerProcess = ReturnType<typeof startWorker>;
 
 /** Called when a worker starts or stops to accept connections. */
 export interface PortEvents {
@@ -57,7 +42,7 @@ export function startWorker(
   args: readonly string[],
   share: WorkerShare,
   events: PortEvents,
-): WorkerProcess {
+) {
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
@@ -108,15 +93,19 @@ export function startWorker(
     prepared: prepared.promise,
     listening: listening.promise,
     ready: ready.promise,
+    /** Resolves when the worker has ended. Never rejects. */
     ended: ended.promise,
     hasEnded: () => hasEnded,
+    /** Sends an order to the worker. Has no effect if the worker has ended. */
     send,
-    stop(signal) {
+    /** Sends a signal. On Windows, which has none, the worker also stops gracefully. */
+    stop(signal: "SIGTERM" | "SIGINT") {
       if (hasEnded) return;
       if (Deno.build.os !== "windows") child.kill(signal);
       else if (child.connected) child.disconnect();
     },
-    kill(reason) {
+    /** Kills the worker. `reason` is reported as the cause of the end. */
+    kill(reason?: string) {
       if (hasEnded) return;
       killedFor = reason;
       child.kill("SIGKILL");

@@ -4,22 +4,7 @@ import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 
 /** Sends the writes of a collection. Each completes when the collection contains its result. */
-export interface RowWrites {
-  /**
-   * Sends a write after earlier writes of the same row, with the row's ETag as the user saw it.
-   * Rejects if the service refuses this write or the previous write of the row.
-   */
-  send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
-  /** Records that the collection has a stream. From then on, writes wait for their events. */
-  begin(): void;
-  /**
-   * Completes writes whose results are now in the collection: those with an id in `echoes`, and
-   * those that the service acknowledged before stream number `asked` was requested.
-   */
-  committed(asked: number, echoes: ReadonlySet<string>): void;
-  /** Completes all waiting writes, because the stream will deliver no further events. */
-  release(): void;
-}
+export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
   /** How many streams had been requested at the acknowledgement; `Infinity` before it. */
@@ -28,7 +13,7 @@ interface WaitingWrite {
 }
 
 /** Creates {@link RowWrites} for a collection that has neither writes nor a stream yet. */
-export function createRowWrites(transport: Transport): RowWrites {
+export function createRowWrites(transport: Transport) {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
@@ -53,7 +38,11 @@ export function createRowWrites(transport: Transport): RowWrites {
   }
 
   return {
-    async send(key, seenTag, one) {
+    /**
+     * Sends a write after earlier writes of the same row, with the row's ETag as the user saw it.
+     * Rejects if the service refuses this write or the previous write of the row.
+     */
+    async send(key: string, seenTag: string | undefined, one: ClientRequest) {
       const id = randomId();
       const write: WaitingWrite = { askedBefore: Infinity, done() {} };
       const isSeen = new Promise<void>((resolve) => write.done = resolve);
@@ -79,14 +68,20 @@ export function createRowWrites(transport: Transport): RowWrites {
         if (waiting.size === 0) nextTags.clear();
       }
     },
+    /** Records that the collection has a stream. From then on, writes wait for their events. */
     begin() {
       hasStream = true;
     },
-    committed(asked, echoes) {
+    /**
+     * Completes writes whose results are now in the collection: those with an id in `echoes`, and
+     * those that the service acknowledged before stream number `asked` was requested.
+     */
+    committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();
       }
     },
+    /** Completes all waiting writes, because the stream will deliver no further events. */
     release() {
       hasStream = false;
       for (const { done } of waiting.values()) done();

@@ -2,11 +2,7 @@ import { nonceRange, nonceRangeSize } from "./nonce_range.ts";
 import { simdScanInput } from "./simd_scan.ts";
 
 /** Workers that search for a nonce, each in separate ranges. */
-export interface SearchWorkers {
-  /** The number of workers that have started and have not failed. */
-  readonly readyCount: number;
-  stop(): void;
-}
+export type SearchWorkers = ReturnType<typeof startSearchWorkers>;
 
 /** The search that the workers run, and the callbacks for their reports. */
 export interface SearchWorkersOptions {
@@ -30,7 +26,7 @@ export interface SearchWorkersOptions {
  * the search only becomes slower. Its ranges are not searched again, because there are enough other
  * nonces.
  */
-export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
+export function startSearchWorkers(options: SearchWorkersOptions) {
   const ready = new Set<Worker>();
   const all = new Set<Worker>();
   for (let i = 0; i < options.workers; i++) {
@@ -62,6 +58,7 @@ export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers
   }
 
   return {
+    /** The number of workers that have started and have not failed. */
     get readyCount() {
       return ready.size;
     },

@@ -8,15 +8,10 @@ export interface Token {
 }
 
 /** The bearer tokens of a client's requests. Concurrent requests share one refresh. */
-export interface Tokens {
-  /** Returns the token for a new request. */
-  current(): Promise<Token>;
-  /** Returns a token newer than `refused`, or no token (a falsy `value`). */
-  after(refused: Token): Promise<Token>;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
 /** Creates tokens from a source. Several refused requests cause only one refresh. */
-export function createTokens(source: CreateClientOptions["token"]): Tokens {
+export function createTokens(source: CreateClientOptions["token"]) {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 
@@ -28,9 +23,11 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
   }
 
   return {
+    /** Returns the token for a new request. */
     current: () => refreshing ?? ask(false),
     // Another request may already have refreshed the refused token.
-    after: ({ age }) =>
+    /** Returns a token newer than `refused`, or no token (a falsy `value`). */
+    after: ({ age }: Token) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };
 }

@@ -10,21 +10,7 @@ import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_
 import { createTokenClaims } from "./claimed_tokens.ts";
 
 /** Issues CAPTCHA challenges, and accepts each solved token once. */
-export interface CaptchaChallenges {
-  /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
-  issueChallenge(action: string | undefined): Record<string, string>;
-  /**
-   * Verifies a token and marks it as used. Returns null if it is valid and unused, and otherwise
-   * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
-   * `StoreError` if the store does not say if the token was used before.
-   */
-  verifyToken(headers: Headers, conditions: CaptchaRequirements): Promise<string | null>;
-  /**
-   * Resolves if the request has a valid unused token, which then counts as used. Otherwise rejects
-   * with `captcha-required` and a new challenge, or with `captcha-unavailable`.
-   */
-  require(request: Request, conditions: CaptchaRequirements): Promise<void>;
-}
+export type CaptchaChallenges = ReturnType<typeof createCaptchaChallenges>;
 
 /** The action and the client's address for which a CAPTCHA token must be valid. */
 export type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
@@ -42,7 +28,7 @@ const maxWaitMs = 5_000;
 const retryAfter = "5";
 
 /** Creates the CAPTCHA challenges. Any verdict except an explicit pass is a refusal. */
-export function createCaptchaChallenges(parts: CaptchaChallengesOptions): CaptchaChallenges {
+export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
   const claimToken = createTokenClaims(store);
@@ -82,9 +68,19 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions): Captch
   }
 
   return {
+    /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
     issueChallenge,
+    /**
+     * Verifies a token and marks it as used. Returns null if it is valid and unused, and otherwise
+     * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
+     * `StoreError` if the store does not say if the token was used before.
+     */
     verifyToken,
-    async require({ headers }, conditions) {
+    /**
+     * Resolves if the request has a valid unused token, which then counts as used. Otherwise rejects
+     * with `captcha-required` and a new challenge, or with `captcha-unavailable`.
+     */
+    async require({ headers }: Request, conditions: CaptchaRequirements) {
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });

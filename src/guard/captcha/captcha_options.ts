@@ -28,16 +28,13 @@ export const captchaOptionRules = group(
   } satisfies Described<CaptchaOptions>,
 );
 
-export interface ResolvedCaptchaOptions {
-  readonly verifier: CaptchaVerifier;
-  readonly tokenHeader: string;
-}
+export type ResolvedCaptchaOptions = ReturnType<typeof resolveCaptchaOptions>;
 
 /** Validates the CAPTCHA options and adds defaults. Throws a plain Error that names the option. */
 export function resolveCaptchaOptions(
   options: CaptchaOptions,
   isProduction: boolean,
-): ResolvedCaptchaOptions {
+) {
   const { verifier, tokenHeader, allowTestKeys } = captchaOptionRules.required().read(
     options,
     {

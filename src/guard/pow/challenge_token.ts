@@ -18,12 +18,7 @@ export interface OpenedToken extends PowChallenge {
 }
 
 /** Converts proof-of-work challenges to tokens, and tokens to challenges. */
-export interface ChallengeTokens {
-  /** Creates a token. `random` are 16 random bytes, which make the token unique. */
-  seal(challenge: PowChallenge, random: Uint8Array): string;
-  /** Returns the content of a token, or why it is invalid. */
-  open(token: string): OpenedToken | "malformed" | "forged";
-}
+export type ChallengeTokens = ReturnType<typeof createChallengeTokens>;
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
@@ -31,11 +26,12 @@ export interface ChallengeTokens {
  * milliseconds), random bytes, fingerprint. Each field has a fixed place, so that no byte can
  * belong to another field. The first secret signs, and all secrets verify.
  */
-export function createChallengeTokens(secrets: readonly string[]): ChallengeTokens {
+export function createChallengeTokens(secrets: readonly string[]) {
   const [sealing] = secrets;
   if (sealing === undefined) throw new Error("Cannot seal challenges without a secret");
   return {
-    seal({ difficulty, expiresAtMs, fingerprint }, random) {
+    /** Creates a token. `random` are 16 random bytes, which make the token unique. */
+    seal({ difficulty, expiresAtMs, fingerprint }: PowChallenge, random: Uint8Array) {
       const payload = Buffer.alloc(payloadBytes);
       payload.set([version, difficulty]);
       payload.writeUIntBE(Math.floor(expiresAtMs), 2, 6);
@@ -43,7 +39,8 @@ export function createChallengeTokens(secrets: readonly string[]): ChallengeToke
       payload.set(fingerprint, fingerprintStart);
       return `${payload.toString("base64url")}.${codeOf(payload, sealing).toString("base64url")}`;
     },
-    open(token) {
+    /** Returns the content of a token, or why it is invalid. */
+    open(token: string): OpenedToken | "malformed" | "forged" {
       const [payload, code] = [Buffer.alloc(payloadBytes), Buffer.alloc(codeBytes)];
       const isToken = token.length === challengeTokenLength && token[payloadLength] === "." &&
         decodeBase64url(token, 0, payload) && decodeBase64url(token, payloadLength + 1, code);

@@ -30,19 +30,14 @@ export const powOptionRules = group(
   } satisfies Described<PowOptions>,
 );
 
-export interface ResolvedPowOptions {
-  readonly secrets: readonly string[];
-  readonly difficulty: number;
-  readonly challengeTtlMs: number;
-  readonly trust: Trust | undefined;
-}
+export type ResolvedPowOptions = ReturnType<typeof resolvePowOptions>;
 
 /** Validates the options and adds defaults. Throws a plain Error that names the invalid option. */
 export function resolvePowOptions(
   options: PowOptions,
   isProduction: boolean,
   runtime: Runtime,
-): ResolvedPowOptions {
+) {
   const { secret, ...others } = powOptionRules.required().read(options, {
     subject: "Cannot start",
     path: "abuseProtection.pow",

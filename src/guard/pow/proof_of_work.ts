@@ -5,27 +5,12 @@ import { claimKey } from "../../kv/claim_key.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { type CheckSolution, createSolutionCheck, type PowSolution } from "./check_solution.ts";
+import { createSolutionCheck, type PowSolution } from "./check_solution.ts";
 import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import { createChallengeTokens, randomByteCount } from "./challenge_token.ts";
 
 /** Issues proof-of-work challenges, and accepts one solution of each. */
-export interface ProofOfWork {
-  /** Returns the headers of a 428 response, with a new challenge for this request. */
-  issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string>;
-  /** Checks a solution without the store, and does not mark it as used. */
-  readonly checkSolution: CheckSolution;
-  /**
-   * Marks a solution as used if it is valid for this request at this difficulty, and unused.
-   * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store cannot
-   * determine whether the solution was used.
-   */
-  requireSolution(
-    headers: Headers,
-    facts: FingerprintedRequest,
-    difficulty: number,
-  ): Promise<UsedSolution>;
-}
+export type ProofOfWork = ReturnType<typeof createProofOfWork>;
 
 export interface UsedSolution {
   /** Makes the solution of a refused request usable again, at most {@link maxReturns} times. */
@@ -42,7 +27,7 @@ export interface ProofOfWorkOptions {
 }
 
 /** Creates the service's part of the protocol in docs/proof-of-work.md. */
-export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
+export function createProofOfWork(parts: ProofOfWorkOptions) {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;
   const tokens = createChallengeTokens(parts.secrets);
@@ -87,9 +72,16 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   }
 
   return {
+    /** Returns the headers of a 428 response, with a new challenge for this request. */
     issueChallenge,
+    /** Checks a solution without the store, and does not mark it as used. */
     checkSolution,
-    async requireSolution(headers, facts, difficulty) {
+    /**
+     * Marks a solution as used if it is valid for this request at this difficulty, and unused.
+     * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store cannot
+     * determine whether the solution was used.
+     */
+    async requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number) {
       const solution = checkSolution(headers, facts, difficulty);
       const taken = typeof solution === "string" ? solution : await take(solution);
       if (typeof taken !== "string") return taken;

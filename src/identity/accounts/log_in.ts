@@ -6,15 +6,10 @@ import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { maxPasswordLength } from "./password_rules.ts";
 
-export interface LoginFields {
-  readonly email: string;
-  readonly password: string;
-  /** How the session is sent: as a cookie, or as a token in the body. */
-  readonly transport: "cookie" | "bearer";
-}
+export type LoginFields = ReturnType<typeof readLogin>;
 
 /** Reads the body of a login. Throws a 422 if it is invalid. */
-export function readLogin({ fields }: AccountRequest): LoginFields {
+export function readLogin({ fields }: AccountRequest) {
   const email = fields.email();
   const password = fields.text("password", maxPasswordLength);
   const transport = fields.oneOf("transport", "cookie", "bearer");

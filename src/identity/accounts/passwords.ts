@@ -17,17 +17,7 @@ export interface ScryptCost {
 }
 
 /** Hashes and verifies passwords. Each call takes a tenth of a second or more. */
-export interface Passwords {
-  /** Returns the hash of a password with its parameters and with a new salt. */
-  hash(password: string, identity: string): Promise<string>;
-  /**
-   * Returns true if the password has this hash. `hash` is null for a missing account: the result is
-   * then false, after the same time.
-   */
-  verify(password: string, hash: string | null, identity: string): Promise<boolean>;
-  /** Returns true if a hash was created with a lower cost than new hashes. */
-  isOutdated(hash: string): boolean;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** Replaces scrypt, for tables with hashes of another kind. */
 export interface PasswordHasher {
@@ -44,13 +34,19 @@ export interface PasswordHasher {
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
   runtime: Pick<Runtime, "clock" | "random">,
-): Passwords {
+) {
   const hasher = "verify" in given ? given : scryptHasher(given, runtime);
   const queue = new HashQueue(runtime);
   let fake: Promise<string> | null = null;
   return {
-    hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
-    verify: (password, hash, identity) =>
+    /** Returns the hash of a password with its parameters and with a new salt. */
+    hash: (password: string, identity: string) =>
+      queue.run(identity, () => hasher.hash(normalized(password))),
+    /**
+     * Returns true if the password has this hash. `hash` is null for a missing account: the result is
+     * then false, after the same time.
+     */
+    verify: (password: string, hash: string | null, identity: string) =>
       queue.run(identity, async () => {
         // The hash of a random password that is not stored, created at the first use.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
@@ -59,7 +55,8 @@ export function createPasswords(
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
       }),
-    isOutdated: (hash) => !("verify" in given) && isCheaper(hash, given),
+    /** Returns true if a hash was created with a lower cost than new hashes. */
+    isOutdated: (hash: string) => !("verify" in given) && isCheaper(hash, given),
   };
 }
 

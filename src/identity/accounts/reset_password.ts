@@ -15,10 +15,7 @@ interface PasswordReset {
   readonly expiresAt: number;
 }
 
-export interface PasswordResetFields {
-  readonly token: string;
-  readonly password: string;
-}
+export type PasswordResetFields = ReturnType<typeof readPasswordReset>;
 
 /** `POST /password/forgot`: responds, and then sends a link if the address has an account. */
 export function requestPasswordReset(
@@ -34,7 +31,7 @@ export function requestPasswordReset(
 export function readPasswordReset(
   { fields }: AccountRequest,
   { rules }: AccountService,
-): PasswordResetFields {
+) {
   const token = fields.text("token", 200);
   const password = readNewPassword(fields, rules);
   fields.requireValid("reset the password");

@@ -8,16 +8,14 @@ import {
   readName,
 } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
-import { beginSession, type LoginFields } from "./log_in.ts";
+import { beginSession } from "./log_in.ts";
 import { linkWithToken } from "./mails.ts";
 import { countMail } from "../signups/mail_limits.ts";
 import { maxPasswordLength, readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { normalizeEmail } from "../signups/normalize_email.ts";
 import { readSignupCookie } from "../signups/signup_cookie.ts";
 
-export interface SignupFields extends LoginFields {
-  readonly name: string | null;
-}
+export type SignupFields = ReturnType<typeof readSignup>;
 
 /** A signup before its link was followed. It is stored under the hash of the link's token. */
 interface PendingSignup {
@@ -28,7 +26,7 @@ interface PendingSignup {
 }
 
 /** Reads the body of a signup. Throws a 422 if it is invalid. */
-export function readSignup({ fields }: AccountRequest, service: AccountService): SignupFields {
+export function readSignup({ fields }: AccountRequest, service: AccountService) {
   const email = fields.email(normalizeEmail);
   const password = readNewPassword(fields, service.rules);
   const name = readName(fields);
@@ -62,15 +60,10 @@ export async function signUp(
   return { status: 202, body: { next: "verify-email" }, signupCookie: browser };
 }
 
-/** The body of the request that confirms an address. */
-export interface VerifyEmailFields {
-  readonly token: string;
-  /** The password; null if the cookie of the signup's browser replaces it. */
-  readonly password: string | null;
-}
+export type VerifyEmailFields = ReturnType<typeof readVerifyEmail>;
 
 /** Reads the body of the request that confirms an address. Throws a 422 if it is invalid. */
-export function readVerifyEmail({ fields }: AccountRequest): VerifyEmailFields {
+export function readVerifyEmail({ fields }: AccountRequest) {
   const token = fields.text("token", 200);
   const password = fields.optionalText("password", maxPasswordLength);
   fields.requireValid("verify");

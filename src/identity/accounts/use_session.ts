@@ -8,10 +8,7 @@ import { beginSession } from "./log_in.ts";
 import { maxPasswordLength, readNewPassword } from "./password_rules.ts";
 import { replacePassword } from "./reset_password.ts";
 
-export interface PasswordChangeFields {
-  readonly currentPassword: string;
-  readonly password: string;
-}
+export type PasswordChangeFields = ReturnType<typeof readPasswordChange>;
 
 /** `POST /logout`: ends the session that the request carries, if any. */
 export async function logOut(call: AccountRequest, service: AccountService): Promise<AccountReply> {
@@ -49,7 +46,7 @@ function observeLogout(
 export function readPasswordChange(
   { fields }: AccountRequest,
   { rules }: AccountService,
-): PasswordChangeFields {
+) {
   const currentPassword = fields.text("currentPassword", maxPasswordLength);
   const password = readNewPassword(fields, rules);
   fields.requireValid("change the password");

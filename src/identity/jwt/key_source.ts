@@ -69,17 +69,11 @@ function byKeySet(
   };
 }
 
-interface ReadPublicKey {
-  readonly publicKey: KeyObject;
-  /** The accepted algorithms that the key can verify, or the usual algorithm of the key. */
-  readonly algorithms: readonly JwtAlgorithm[];
-}
-
 /** Reads a configured key. Throws a plain Error if the key can verify no accepted algorithm. */
 function readPublicKey(
   key: string | PublicKey,
   accepted: readonly JwtAlgorithm[] | undefined,
-): ReadPublicKey {
+) {
   let cause: unknown;
   try {
     const publicKey = createPublicKey(

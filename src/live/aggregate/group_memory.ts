@@ -20,9 +20,9 @@ export interface GroupHolder {
  */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
-  readonly #inAll = new Account();
-  readonly #byIdentity = new Map<string, Account>();
-  readonly #identities = new Map<GroupHolder, string>();
+  readonly #held = new Map<GroupHolder, HeldGroups>();
+  /** The sums of the bytes by user or IP address; null is the key of the sum of all. */
+  readonly #sums = new Map<string | null, number>();
 
   constructor(limits: GroupMemoryLimits) {
     this.#limits = limits;
@@ -30,84 +30,65 @@ export class GroupMemory {
 
   /** Size in bytes of all groups in memory. */
   get bytes(): number {
-    return this.#inAll.bytes;
+    return this.#sumOf(null);
   }
 
   /** Returns true if an aggregate can use this many additional bytes within all limits. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
-    return bytes <= perAggregate && this.#inAll.bytes + bytes <= inAll &&
-      (this.#byIdentity.get(identity)?.bytes ?? 0) + bytes <= perIdentity;
+    return bytes <= perAggregate && this.#sumOf(null) + bytes <= inAll &&
+      this.#sumOf(identity) + bytes <= perIdentity;
   }
 
   /** Reserves bytes for an aggregate, in place of its earlier ones. Returns false without room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
-    if (bytes > perAggregate) return false;
     const { identity } = holder;
-    if (!this.#makeRoom(this.#accountOf(identity), perIdentity - bytes, bytes)) return false;
-    if (!this.#makeRoom(this.#inAll, inAll - bytes, bytes)) return false;
-    this.#inAll.add(holder, bytes);
-    // `#makeRoom` may have deleted the account of this identity, so the account is looked up again.
-    const account = this.#accountOf(identity);
-    account.add(holder, bytes);
-    this.#byIdentity.set(identity, account);
-    this.#identities.set(holder, identity);
+    if (bytes > perAggregate || !this.#makeRoom(identity, perIdentity, bytes)) return false;
+    if (!this.#makeRoom(null, inAll, bytes)) return false;
+    this.#held.set(holder, { identity, bytes });
+    this.#add(identity, bytes);
     return true;
   }
 
   release(holder: GroupHolder): void {
-    const identity = this.#identities.get(holder);
-    if (identity === undefined) return;
-    this.#identities.delete(holder);
-    this.#inAll.remove(holder);
-    const account = this.#accountOf(identity);
-    account.remove(holder);
-    if (account.bytes === 0) this.#byIdentity.delete(identity);
+    const held = this.#held.get(holder);
+    if (held === undefined) return;
+    this.#held.delete(holder);
+    this.#add(held.identity, -held.bytes);
   }
 
-  #accountOf(identity: string): Account {
-    return this.#byIdentity.get(identity) ?? new Account();
+  #sumOf(identity: string | null): number {
+    return this.#sums.get(identity) ?? 0;
   }
 
-  /**
-   * Drops groups of larger aggregates until `needed` bytes fit. Returns false if none is larger.
-   */
-  #makeRoom(account: Account, maxBytes: number, needed: number): boolean {
-    while (account.bytes > maxBytes) {
-      const largest = account.largest();
-      if (largest === null || largest.bytes <= needed) return false;
-      this.release(largest.holder);
-      largest.holder.dropGroups();
+  #add(identity: string, bytes: number): void {
+    for (const key of [identity, null]) {
+      const sum = this.#sumOf(key) + bytes;
+      if (sum === 0) this.#sums.delete(key);
+      else this.#sums.set(key, sum);
     }
-    return maxBytes >= 0;
+  }
+
+  /** Drops groups of larger aggregates until `bytes` fit. Returns false if none is larger. */
+  #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
+    while (this.#sumOf(identity) + bytes > limit) {
+      let largest: readonly [GroupHolder, HeldGroups] | null = null;
+      for (const one of this.#held) {
+        const counts = identity === null || one[1].identity === identity;
+        if (counts && one[1].bytes > (largest?.[1].bytes ?? bytes)) largest = one;
+      }
+      if (largest === null) return false;
+      this.release(largest[0]);
+      largest[0].dropGroups();
+    }
+    return true;
   }
 }
 
-class Account {
-  readonly #holders = new Map<GroupHolder, number>();
-  #bytes = 0;
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  add(holder: GroupHolder, bytes: number): void {
-    this.#holders.set(holder, bytes);
-    this.#bytes += bytes;
-  }
-
-  remove(holder: GroupHolder): void {
-    this.#bytes -= this.#holders.get(holder) ?? 0;
-    this.#holders.delete(holder);
-  }
-
-  largest(): { readonly holder: GroupHolder; readonly bytes: number } | null {
-    let largest: { readonly holder: GroupHolder; readonly bytes: number } | null = null;
-    for (const [holder, bytes] of this.#holders) {
-      if (largest === null || bytes > largest.bytes) largest = { holder, bytes };
-    }
-    return largest;
-  }
+/** The groups of one aggregate. The identity is the one that was current when they were held. */
+interface HeldGroups {
+  readonly identity: string;
+  readonly bytes: number;
 }

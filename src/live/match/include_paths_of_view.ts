@@ -1,8 +1,8 @@
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import type { ShownRelation } from "../live_view.ts";
-import { type IncludePath, type ParentStep, reverseRelation } from "./include_path.ts";
-import { includePathsOfFilter } from "./include_paths_of_filter.ts";
+import { type IncludePath, reverseRelation } from "./include_path.ts";
+import { includePathsOfFilter, type PathEnd, pathTo } from "./include_paths_of_filter.ts";
 import type { Matcher } from "./matcher.ts";
 
 /** Returns the paths from the related rows that a view includes, or that its filters read. */
@@ -13,10 +13,8 @@ export function includePathsOfView(
   return pathsBelow(shown, { name: [], where: allRows, parentSteps: [] }, matcher);
 }
 
-interface Parents {
-  readonly name: readonly string[];
+interface Parents extends PathEnd {
   readonly where: Filter;
-  readonly parentSteps: readonly ParentStep[];
 }
 
 function pathsBelow(
@@ -37,17 +35,12 @@ function pathsBelow(
       { relation: fromTarget, where, links, isIndexed },
       ...parents.parentSteps,
     ];
+    const end = { name, parentSteps };
     const paths: IncludePath[] = [
-      {
-        name: JSON.stringify(name),
-        table: relation.target,
-        decide: matcher.compile(filter),
-        mayMatter: null,
-        parentSteps,
-      },
+      pathTo(end, { table: relation.target, decide: matcher.compile(filter), mayMatter: null }),
       // The filter of an included relation can read further related rows, which then matter, too.
-      ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
-      ...pathsBelow(shown, { name, where: filter, parentSteps }, matcher),
+      ...includePathsOfFilter(filter, end, matcher),
+      ...pathsBelow(shown, { ...end, where: filter }, matcher),
     ];
     if (fromLinks === null) return paths;
     const linked = {
@@ -59,13 +52,7 @@ function pathsBelow(
     };
     return [
       ...paths,
-      {
-        name: JSON.stringify(linked.name),
-        table: fromLinks.owner,
-        decide: matcher.compile(links),
-        mayMatter: null,
-        parentSteps: linked.parentSteps,
-      },
+      pathTo(linked, { table: fromLinks.owner, decide: matcher.compile(links), mayMatter: null }),
       ...includePathsOfFilter(links, linked, matcher),
     ];
   });

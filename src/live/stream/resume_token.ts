@@ -48,12 +48,9 @@ export class ResumeTokens {
 }
 
 /** A parsed resume token: a log position, and the seal that shows that the service issued it. */
-export interface ResumeToken {
-  readonly position: string;
-  readonly seal: string;
-}
+export type ResumeToken = NonNullable<ReturnType<typeof parseResumeToken>>;
 
-export function parseResumeToken(token: string): ResumeToken | null {
+export function parseResumeToken(token: string) {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
 }

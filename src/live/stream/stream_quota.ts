@@ -38,31 +38,11 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot for a stream whose filter needs `work`, which the caller frees once. Throws a 429
-   * if no slot is free, and a 422 if the filters of all open streams would need too much work.
+   * Takes a slot, which the caller frees once. For a part of a multiplexed stream, only the work of
+   * its filter counts, because the multiplexed stream has its own slot. Throws a 429 if no slot is
+   * free, and a 422 if the filters of all open streams would need too much work.
    */
-  take(user: User | null, address: string | null, work: number): StreamSlot {
-    return this.#take(user, address, { streams: 1, parts: 0, work });
-  }
-
-  /** Takes a slot for a multiplexed stream and its parts. Throws a 429 like {@link take}. */
-  takeWhole(user: User | null, address: string | null, parts: number): StreamSlot {
-    return this.#take(user, address, { streams: 1, parts, work: 0 });
-  }
-
-  /**
-   * Takes a slot for a part of a multiplexed stream. Only the work of its filter counts, because
-   * the multiplexed stream has its own slot. Throws the 422 of {@link take}.
-   */
-  takePart(user: User | null, address: string | null, work: number): StreamSlot {
-    return this.#take(user, address, { streams: 0, parts: 0, work });
-  }
-
-  #take(
-    user: User | null,
-    address: string | null,
-    taken: Omit<StreamSlot, "counts">,
-  ): StreamSlot {
+  take(user: User | null, address: string | null, taken: Omit<StreamSlot, "counts">): StreamSlot {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
     if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");

@@ -1,3 +1,4 @@
+import type { TableFacts } from "../../db/tables/table_facts.ts";
 import { resolveScopes } from "../../auth/scope.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
@@ -44,13 +45,7 @@ export interface ResourceContext {
   readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
-  /**
-   * The tables with a constraint such as `ON CONFLICT REPLACE`, which determines how a conflict is
-   * resolved. The set is filled when the database is queried.
-   */
-  readonly conflicting: ReadonlySet<TableInfo>;
-  readonly final: ReadonlySet<TableInfo>;
-  readonly withoutEffects: ReadonlySet<TableInfo>;
+  readonly facts: TableFacts;
   /** Returns the open live hub of a database; null if its changes are not recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Returns the operations for a caller. Can be called only after every resource is resolved. */
@@ -137,12 +132,12 @@ function resolveDatabase(db: Options["db"], table: TableInfo, context: ResourceC
     driver,
     sqlPlans,
     db: databaseHandle(driver, sqlPlans),
-    reader: createRowReader(driver.dialect, onInvalidValue, context.conflicting),
+    reader: createRowReader(driver.dialect, onInvalidValue, context.facts.conflicting),
     indexers: context.searchIndexes.indexersOf(driver, table),
     api: (caller: CodeCaller) => context.apiOf(caller, driver),
     hub: () => context.hubOf(driver),
-    returnsFinalRows: () => context.final.has(table),
-    actsOnRowsOnly: () => context.withoutEffects.has(table),
+    returnsFinalRows: () => context.facts.final.has(table),
+    actsOnRowsOnly: () => context.facts.withoutEffects.has(table),
   };
 }
 

@@ -13,7 +13,7 @@ import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
 import { unrecordedColumnIn } from "../../live/stream/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../model/resource.ts";
 import { isHiddenFromRole, reportPolicyBypasses } from "./shown_to_role.ts";
@@ -77,7 +77,7 @@ export class LiveHubs {
    * hubs. Returns a function that ends the count. Throws a 429 if there are too many.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
-    const slot = this.#quota.takeWhole(user, address, subscriptions);
+    const slot = this.#quota.take(user, address, { streams: 1, parts: subscriptions, work: 0 });
     return () => this.#quota.free(slot);
   }
 
@@ -171,14 +171,10 @@ function requireDeletionRecorded(
   );
 }
 
-interface TablesToFollow {
-  readonly recorded: ReadonlySet<TableInfo>;
-  /** The columns of views in relations. The change log does not record changes of views. */
-  readonly unrecorded: readonly ColumnInfo[];
-}
+type TablesToFollow = ReturnType<typeof tablesToFollow>;
 
 /** Returns the subscribable tables, and the tables of their relations, which scopes can use. */
-function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
+function tablesToFollow(resources: readonly Resource[]) {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
   // The set grows during the iteration, until no relation leads to a new table.
@@ -189,6 +185,7 @@ function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
   const all = [...tables];
   return {
     recorded: new Set(all.filter(({ recordable }) => recordable)),
+    /** The columns of views in relations. The change log does not record changes of views. */
     unrecorded: all.filter(({ recordable }) => !recordable).flatMap(({ columns }) => columns),
   };
 }

@@ -16,7 +16,7 @@ import {
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
 import { parseRowChanges } from "../write/values/parse_fields.ts";
-import { type NestedRows, ownCount, relatedWrites } from "../write/nested/nested_rows.ts";
+import { ownCount, relatedWrites } from "../write/nested/nested_rows.ts";
 import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
 import {
   resourcesReadByUpdate,
@@ -29,7 +29,6 @@ import {
   lockTarget,
   optimisticIdOf,
   parsePathRow,
-  type PathRow,
   planTarget,
   type RowTarget,
   withoutKey,
@@ -38,12 +37,7 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateAtVersion } from "../write/update_at_version.ts";
 import { updateRow } from "../write/update_row.ts";
 
-interface UpdateIntent {
-  readonly named: PathRow;
-  readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  readonly optimisticId: string | null;
-  readonly nested: NestedRows | null;
-}
+type UpdateIntent = ReturnType<typeof parseUpdate>;
 
 interface UpdatePlan {
   readonly target: RowTarget;
@@ -97,7 +91,7 @@ export function parseUpdate(
   request: ResourceRequest,
   resource: Resource,
   complete: (values: ReadonlyMap<ColumnInfo, unknown>) => ReadonlyMap<ColumnInfo, unknown>,
-): UpdateIntent {
+) {
   const { body } = request;
   const nested = holdsRelations(body, resource)
     ? parseNestedChanges(body, resource, complete)

@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import type { FetchedRows, RowReader } from "../../db/rows.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
@@ -34,12 +34,7 @@ export function fetchPreview(
   });
 }
 
-interface CutRow {
-  readonly row: Row;
-  readonly cut: readonly ColumnInfo[];
-}
-
-function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowReader): CutRow {
+function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowReader) {
   const cells = selected.slice(0, columns.length);
   const texts: Record<string, SqlValue> = {};
   const cut: ColumnInfo[] = [];

@@ -3,29 +3,20 @@ import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { countedPositionAt } from "../../plan/counted_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { isCounted, parseOrder } from "../../plan/order.ts";
-import type { OffsetPosition, OrderKey, ReadPlan } from "../../plan/plan.ts";
+import type { OffsetPosition, ReadPlan } from "../../plan/plan.ts";
 import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./read_after_row.ts";
 import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
 import type { AdditionalGrants } from "../model/operation.ts";
-import { columnsOf, type RelationFilter, type View, viewOf } from "../shape/output.ts";
+import { columnsOf, viewOf } from "../shape/output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseQueryFilter } from "./user_filter.ts";
 
 /** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
-export interface ListQuery {
-  readonly filter: RelationFilter;
-  /** The filter that excludes soft-deleted rows, or a filter that matches all rows. */
-  readonly softDeleteFilter: Filter;
-  readonly view: View;
-  readonly order: readonly OrderKey[];
-  readonly after: CursorPosition | null;
-  /** The number of rows to skip, or 0 if the list continues at a cursor. */
-  readonly offset: number;
-}
+export type ListQuery = ReturnType<typeof parseListQuery>;
 
 /** Returns the filter that excludes soft-deleted rows, or with `withDeleted=true` none. */
 export function softDeleteFilter(
@@ -36,7 +27,7 @@ export function softDeleteFilter(
 }
 
 /** Parses the query parameters that lists and exports share. */
-export function parseListQuery(query: Query, resource: Resource): ListQuery {
+export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
   const order = parseOrder(query.get("orderBy") ?? null, table, fields);
   const cursor = query.get("cursor") ?? "";

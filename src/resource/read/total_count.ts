@@ -3,7 +3,7 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/role_rights.ts";
 import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
-import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -13,11 +13,7 @@ export interface TotalCount {
   readonly totalCountEstimated?: true;
 }
 
-export interface TotalCountPlan {
-  readonly count: CountPlan;
-  /** The plan of an estimate, or null if the rows must be counted. The estimate comes first. */
-  readonly estimate: EstimatePlan | null;
-}
+export type TotalCountPlan = ReturnType<typeof planTotalCount>;
 
 /**
  * Plans a list's total count. The plan contains an estimate only if the request asks for one, if
@@ -28,7 +24,7 @@ export function planTotalCount(
   mode: Exclude<TotalCountMode, "none">,
   grant: Grant,
   resource: Resource,
-): TotalCountPlan {
+) {
   const { table, reader, identityOf } = resource;
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // With `actAs`, policies of the database hide rows, but an estimate would count them.
@@ -37,8 +33,9 @@ export function planTotalCount(
     // or some rows of a related table, an estimate would reveal the number of hidden rows.
     grant.rows.kind === "all" && staysInTable(where);
   return {
-    count: { kind: "count", table, where },
-    estimate: mayEstimate ? { kind: "estimate", table, where } : null,
+    count: { kind: "count", table, where } as const,
+    // The estimate comes first. Null if the rows must be counted.
+    estimate: mayEstimate ? { kind: "estimate", table, where } as const : null,
   };
 }
 

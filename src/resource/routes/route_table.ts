@@ -5,24 +5,13 @@ import { routesOf } from "./routes.ts";
 import { reservedPathSegments } from "../../plan/key.ts";
 
 /** The routes of all resources, which are found by the raw path of a request. */
-export interface RouteTable {
-  /** All routes, in the order of registration. Those of a longer resource path come first. */
-  readonly routes: readonly ResourceRoute[];
-  /** Returns the routes at a raw path, by method; null if there are none. */
-  at(path: string): RoutesByMethod | null;
-  /**
-   * Returns the canonical form of a raw path. A client can percent-encode any character of the
-   * resource's own path. The rest stays unchanged: `%63ount` is an id, and `a%2Fb` is one segment.
-   * Returns null for a percent-encoded path that leads to no resource.
-   */
-  canonical(path: string): string | null;
-}
+export type RouteTable = ReturnType<typeof createRouteTable>;
 
 /**
  * Creates the table of the routes of an app's resources. Throws a plain Error if two resources have
  * the same path, or if one has the path of another resource's route.
  */
-export function createRouteTable(resources: readonly Resource[]): RouteTable {
+export function createRouteTable(resources: readonly Resource[]) {
   const urls = new Set<string>();
   for (const { url } of resources) {
     if (urls.has(url)) {
@@ -50,9 +39,16 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
   }
   const find = createPathIndex([...paths.values()]);
   return {
+    /** All routes, in the order of registration. Those of a longer resource path come first. */
     routes,
-    at: (path) => find(withoutSlash(path)),
-    canonical(path) {
+    /** Returns the routes at a raw path, by method; null if there are none. */
+    at: (path: string) => find(withoutSlash(path)),
+    /**
+     * Returns the canonical form of a raw path. A client can percent-encode any character of the
+     * resource's own path. The rest stays unchanged: `%63ount` is an id, and `a%2Fb` is one segment.
+     * Returns null for a percent-encoded path that leads to no resource.
+     */
+    canonical(path: string) {
       if (!path.includes("%")) return path;
       const owned = splitOwned(path, urls, deepest);
       return owned === null ? null : owned.url + owned.rest;
@@ -141,13 +137,9 @@ export const idParameter = "/:id";
 export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 
 /** The routes of one resource, by the path below the resource's own path. */
-export interface ResourcePaths {
-  readonly url: string;
-  add(route: ResourceRoute): void;
-  at(path: string): RoutesByMethod | null;
-}
+export type ResourcePaths = ReturnType<typeof createResourcePaths>;
 
-export function createResourcePaths(url: string): ResourcePaths {
+export function createResourcePaths(url: string) {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
   /** Routes without an id, like `/count`. */
@@ -157,7 +149,7 @@ export function createResourcePaths(url: string): ResourcePaths {
   const firstSegment = url.length + 1;
   return {
     url,
-    add(route) {
+    add(route: ResourceRoute) {
       const { path, method } = route;
       const rest = path.slice(idParameter.length);
       if (path === "/") own.set(method, route);
@@ -165,7 +157,7 @@ export function createResourcePaths(url: string): ResourcePaths {
       else if (path.startsWith(idParameter)) routesAt(belowRow, rest).set(method, route);
       else routesAt(fixed, path).set(method, route);
     },
-    at(path) {
+    at(path: string) {
       if (path.length === url.length) return nullIfEmpty(own);
       const end = path.indexOf("/", firstSegment);
       if (mayBeReserved(path.charCodeAt(firstSegment))) {

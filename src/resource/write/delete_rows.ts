@@ -46,7 +46,7 @@ export async function deleteLockedRows(
   const { resource } = write;
   const deleted = new Map<string, Row>();
   let total = 0;
-  await slicesOf(resource).run(keys, async (some) => {
+  await slicesOf(resource)(keys, async (some) => {
     const where = keysFilter(some, resource.table);
     const { count, rows } = await runDelete(where, resource, connection);
     total += count;
@@ -60,17 +60,11 @@ export async function deleteLockedRows(
   return total;
 }
 
-interface DeletedRows {
-  readonly count: number;
-  /** The deleted rows, or the rows marked as deleted. Empty if no after-hook receives rows. */
-  readonly rows: readonly Row[];
-}
-
 async function runDelete(
   where: Filter,
   resource: Resource,
   connection: WriteConnection,
-): Promise<DeletedRows> {
+) {
   const { hooks, reader, table } = resource;
   const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
   // SQLite counts no rows that a trigger of a view deletes.

@@ -10,11 +10,6 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { loggedId } from "./values/optimistic_id.ts";
 
-export interface WriteWithIds<Written> {
-  readonly written: Written;
-  readonly recorded: OptimisticIds;
-}
-
 /** A written row, and the id that the client has chosen for the write's event, or null. */
 export interface WrittenRow {
   readonly row: Row;
@@ -32,7 +27,7 @@ export async function writeRecordingIds<Written>(
   { table, reader }: Resource,
   connection: Connection,
   work: () => Promise<Written>,
-): Promise<WriteWithIds<Written>> {
+) {
   if (idsOf === null) return { written: await work(), recorded: noOptimisticIds };
   const log = asSystem(connection);
   const since = await logPositionBefore(log, reader);

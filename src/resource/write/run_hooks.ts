@@ -3,7 +3,7 @@ import { type Key, keyOf } from "../../plan/key.ts";
 import { EchoedValue, valueForHook } from "../../plan/echoed_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { writeJson } from "../../schema/exact_json.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import { deadline } from "../../runtime/deadline.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { apiForHandler } from "../model/api_for_handler.ts";
@@ -137,25 +137,8 @@ function runHook<T>(
 ): Promise<T> {
   const { name, url, runtime, hookTimeoutMs } = resource;
   const context = { ...means, user, request: request.raw, resource: { name, url } };
-  return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
-}
-
-/** Waits for a hook, and throws a plain Error after the time limit. */
-async function withinTime<T>(
-  work: () => MaybePromise<T>,
-  timeoutMs: number,
-  clock: Clock,
-): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(
-    timeoutMs,
-    () => late.reject(new Error(`A hook took longer than ${timeoutMs} ms`)),
-  );
-  try {
-    return await Promise.race([work(), late.promise]);
-  } finally {
-    cancel();
-  }
+  const tooLate = () => new Error(`A hook took longer than ${hookTimeoutMs} ms`);
+  return deadline(hookTimeoutMs, runtime.clock, tooLate).within(Promise.try(hook, context));
 }
 
 /** Copies a row and its JSON documents, so that changes by a hook do not affect the response. */

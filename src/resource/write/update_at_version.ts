@@ -1,4 +1,4 @@
-import { and, comparison, type Filter } from "../../filter/filter.ts";
+import { and, comparison } from "../../filter/filter.ts";
 import { hasEchoedValue } from "../../plan/echoed_value.ts";
 import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
@@ -63,18 +63,12 @@ export async function updateAtVersion(
   return updated;
 }
 
-/** The stored version that an update requires, and the next version that it sets. */
-interface VersionStep {
-  readonly from: Filter;
-  readonly next: unknown;
-}
-
 /** Returns how an update checks and increments the version; null if the row must be read first. */
 function versionStep(
   precondition: Precondition,
   set: Assignments,
   { etag, driver }: Resource,
-): VersionStep | null {
+) {
   const field = etag?.versionField ?? null;
   if (etag === null || field === null) return null;
   const { checksTypes } = driver.dialect;

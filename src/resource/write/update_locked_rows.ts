@@ -7,7 +7,7 @@ import { catching } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { type KeyedItem, mapItemsInTurn } from "./values/batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
-import { type Slices, slicesOf } from "./slices.ts";
+import { type RunInSlices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
@@ -56,9 +56,9 @@ export async function updateLockedRows(
   const returning = hooks.onAfterUpdate === undefined ? counted : resource.stored;
   const changed = new Map<string, Row>();
   let count = 0;
-  const slices = slicesOf(resource);
+  const inSlices = slicesOf(resource);
   for (const { set, keys } of groupSharedUpdates(updates, resource, batch.incrementVersion)) {
-    const shared = { set, keys, returning, bodyPath: patchPath, slices };
+    const shared = { set, keys, returning, bodyPath: patchPath, inSlices };
     const result = await updateByKeys(shared, resource, connection);
     count += result.count;
     for (const [id, row] of result.rows) changed.set(id, row);
@@ -168,13 +168,13 @@ export interface KeyedUpdate extends SharedUpdate {
 }
 
 export async function updateByKeys(
-  { keys, slices, ...update }: KeyedUpdate & { readonly slices: Slices },
+  { keys, inSlices, ...update }: KeyedUpdate & { readonly inSlices: RunInSlices },
   resource: Resource,
   connection: Connection,
 ): Promise<{ readonly count: number; readonly rows: RowsByKey }> {
   const rows = new Map<string, Row>();
   let count = 0;
-  await slices.run(keys, async (some) => {
+  await inSlices(keys, async (some) => {
     const result = await updateSome({ ...update, keys: some }, resource, connection);
     count += result.count;
     for (const [id, row] of result.rows) rows.set(id, row);

@@ -23,13 +23,6 @@ export interface BulkTarget {
   readonly id: string;
 }
 
-export interface BulkOutcome {
-  /** Why some documents may not have been written. */
-  readonly failures: readonly string[];
-  /** True if the index of the request is missing, or is not the prepared one. */
-  readonly isLost: boolean;
-}
-
 /** Reads the hits in a search response. Throws a plain Error for an incomplete result. */
 export function readHits(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
@@ -96,7 +89,7 @@ export function readBulkOutcome(
   body: unknown,
   targets: readonly BulkTarget[],
   index: string,
-): BulkOutcome {
+) {
   const items: readonly unknown[] = requiredList(member(body, "items"));
   if (items.length !== targets.length) throw strange;
   let isLost = false;

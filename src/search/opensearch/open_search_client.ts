@@ -23,24 +23,17 @@ export interface OpenSearchRequest {
   readonly timeoutMs?: number;
 }
 
-/** A server's response. A status of 404 does not throw. */
-export interface OpenSearchResponse {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-/** Sends requests to the servers of one cluster. */
-export interface OpenSearchClient {
-  request(request: OpenSearchRequest): Promise<OpenSearchResponse>;
-  close(): Promise<void>;
-}
+export type OpenSearchClient = ReturnType<typeof createOpenSearchClient>;
 
 /** Creates the client of a cluster. Its first request loads the library. */
-export function createOpenSearchClient(options: ClientOptions): OpenSearchClient {
+export function createOpenSearchClient(options: ClientOptions) {
   let loading: Promise<Client> | null = null;
   const connected = () => loading ??= connect(options);
   return {
-    async request({ method, path, query, body, lines, signal, timeoutMs }) {
+    /** Returns the response of a server. A status of 404 does not throw. */
+    async request(
+      { method, path, query, body, lines, signal, timeoutMs }: OpenSearchRequest,
+    ): Promise<{ readonly status: number; readonly body: unknown }> {
       const client = await connected();
       signal?.throwIfAborted();
       const call = client.transport.request({

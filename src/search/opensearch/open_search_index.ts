@@ -20,11 +20,7 @@ import {
   requireAcknowledged,
   type SortValues,
 } from "./open_search_answers.ts";
-import type {
-  OpenSearchClient,
-  OpenSearchRequest,
-  OpenSearchResponse,
-} from "./open_search_client.ts";
+import type { OpenSearchClient, OpenSearchRequest } from "./open_search_client.ts";
 
 export interface OpenSearchIndexDependencies {
   /** The prefix of the index's name. */
@@ -297,7 +293,7 @@ export class OpenSearchIndex implements IndexBackend {
     return new Error(`The index "${this.#name}" is missing, or is another one than before`);
   }
 
-  #ask(index: string, request: OpenSearchRequest): Promise<OpenSearchResponse> {
+  #ask(index: string, request: OpenSearchRequest) {
     return this.#client.request({ ...request, path: `/${index}${request.path}` });
   }
 }

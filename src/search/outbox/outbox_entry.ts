@@ -47,10 +47,7 @@ export interface OutboxLease {
 }
 
 /** The list that contains an entry (due or dead entries), and the time that orders the list. */
-export interface OutboxQueuePosition {
-  readonly kind: "due" | "dead";
-  readonly at: number;
-}
+export type OutboxQueuePosition = ReturnType<typeof queuePositionOf>;
 
 /** After this time, in milliseconds, a write without a result counts as committed. */
 export const intentTimeoutMs = 30_000;
@@ -106,7 +103,7 @@ export function revive(entry: OutboxEntry, now: number): OutboxEntry {
 }
 
 /** Returns the list that contains an entry, and the time that orders the list. */
-export function queuePositionOf(entry: OutboxEntry): OutboxQueuePosition {
+export function queuePositionOf(entry: OutboxEntry) {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
   if (lease !== null) return { kind: "due", at: lease.until };

@@ -39,19 +39,13 @@ const members = {
 /** Defines the values and the default of the option `adminUI`. */
 export const dashboardOptionRule = either(flag(), group(members)).default(false);
 
-export interface ResolvedDashboard {
-  /** Decides who may use the dashboard. If null, only clients on this machine may. */
-  readonly authorize: AuthorizeDashboard | null;
-  readonly readOnly: boolean;
-  readonly credits: CreditsLedger | null;
-  readonly billing: Billing | null;
-}
+export type ResolvedDashboard = NonNullable<ReturnType<typeof resolveDashboard>>;
 
 /** Resolves the option `adminUI`. Throws a plain Error in production without `authorize`. */
 export function resolveDashboard(
   option: boolean | OptionValues<typeof members>,
   isProduction: boolean,
-): ResolvedDashboard | null {
+) {
   if (option === false) return null;
   const given: DashboardOptions = option === true ? {} : option;
   const { authorize = null, readOnly = false, billing = null } = given;

@@ -30,11 +30,7 @@ export class OperatorAudit {
   }
 }
 
-/** The last 500 writes of operators through the dashboard of this process, newest first. */
-export interface AuditReport {
-  readonly entries: readonly AuditEntry[];
-}
-
+/** Creates the report of the last 500 writes of operators by this process, newest first. */
 export function createAuditReport(audit: OperatorAudit): Report {
-  return { name: "audit", method: "GET", answer: (): AuditReport => ({ entries: audit.entries }) };
+  return { name: "audit", method: "GET", answer: () => ({ entries: audit.entries }) };
 }

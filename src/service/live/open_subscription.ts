@@ -1,10 +1,8 @@
 import type {
   MultiplexedPart,
-  SubscriptionRowDescription,
-} from "../../live/stream/multiplexed_part.ts";
-import type {
   MultiplexedStream,
   SubscriptionRefusal,
+  SubscriptionRowDescription,
 } from "../../live/stream/multiplexed_stream.ts";
 import { Problem } from "../../problem/problem.ts";
 import { callerHeaders } from "../../protocol/caller_headers.ts";
@@ -39,11 +37,7 @@ export interface SubscriptionOpener {
 }
 
 /** A subscription whose inner request has not been sent yet. */
-export interface OpenSubscription {
-  readonly open: () => Promise<void>;
-  /** Refuses the subscription instead of sending a response. */
-  readonly refuse: (problem: Problem) => void;
-}
+export type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
 /**
  * Prepares one subscription of a multiplexed stream: a `GET` request for its path by the same
@@ -53,7 +47,7 @@ export interface OpenSubscription {
 export function prepareSubscription(
   subscription: LiveSubscription,
   opener: SubscriptionOpener,
-): OpenSubscription {
+) {
   const { whole, table, prefix } = opener;
   const request = innerRequest(subscription, opener);
   const route = findRoute(request, table);
@@ -61,6 +55,7 @@ export function prepareSubscription(
   const refuse = (problem: Problem) => whole.refuse(part, refusalOf(problem, prefix));
   return {
     open: async () => route instanceof Problem ? refuse(route) : await open(part, request, opener),
+    /** Refuses the subscription instead of sending a response. */
     refuse,
   };
 }

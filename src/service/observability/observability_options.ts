@@ -49,24 +49,12 @@ const members = {
 
 export const observabilityOptionRule = either(flag(), group(members)).default(false);
 
-export interface ResolvedObservability {
-  /** The options of metrics, or null if no metrics are collected. */
-  readonly metrics: ResolvedMetrics | null;
-  /** True if each response is reported. */
-  readonly requests: boolean;
-  /** True if spans have the names of routes and the statements of the database. */
-  readonly openTelemetry: boolean;
-}
-
-export interface ResolvedMetrics {
-  readonly registry: Metrics;
-  /** Decides who may read the metrics. If null, the default applies. */
-  readonly authorize: AuthorizeMetrics | null;
-}
+export type ResolvedObservability = ReturnType<typeof resolveObservability>;
+export type ResolvedMetrics = NonNullable<ResolvedObservability["metrics"]>;
 
 export function resolveObservability(
   option: boolean | OptionValues<typeof members>,
-): ResolvedObservability {
+) {
   if (option === false) return { metrics: null, requests: false, openTelemetry: false };
   const given: ObservabilityOptions = option === true ? {} : option;
   const { requests = false, openTelemetry = false } = given;
@@ -74,9 +62,7 @@ export function resolveObservability(
   return { metrics, requests, openTelemetry };
 }
 
-function resolveMetrics(
-  option: boolean | OptionValues<typeof metricsMembers>,
-): ResolvedMetrics | null {
+function resolveMetrics(option: boolean | OptionValues<typeof metricsMembers>) {
   if (option === false) return null;
   const { registry, authorize } = option === true ? {} : option;
   return { registry: registry ?? createMetrics(), authorize: authorize ?? null };

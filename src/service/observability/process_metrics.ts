@@ -25,19 +25,7 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
   });
 }
 
-export interface ProcessUsage {
-  readonly residentBytes: number;
-  readonly heapBytes: number;
-  /** Processor time of the process since its start, added up over all processors. */
-  readonly cpuSeconds: number;
-  /** Time since the start of the process. */
-  readonly uptimeSeconds: number;
-  /** The runtime: `deno`, `node` or `bun`. */
-  readonly host: string;
-  readonly hostVersion: string;
-}
-
-export function processUsage(): ProcessUsage {
+function processUsage() {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   // In Deno and Bun, `versions` contains the runtime's own name and also `node`.
@@ -46,6 +34,7 @@ export function processUsage(): ProcessUsage {
   return {
     residentBytes: rss,
     heapBytes: heapUsed,
+    // Processor time since the start of the process, added up over all processors.
     cpuSeconds: (user + system) / 1e6,
     uptimeSeconds: process.uptime(),
     ...{ host, hostVersion: versions[host] ?? "" },

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { KernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
-import { openPortFilter } from "../../../src/cli/workers/port_filter.ts";
+import { filterPort } from "../../../src/cli/workers/port_filter.ts";
 import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
 import type { WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
 import { testUnless } from "../../support/skip.ts";
@@ -58,7 +58,7 @@ const connections = 60;
 function whyNoPortFilter(): string | null {
   try {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
-    openPortFilter(listener.addr.port).leaveOutNone();
+    filterPort(listener.addr.port, null);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -71,19 +71,18 @@ testUnless(
   async () => {
     await using shared = new SharedPort();
     for (const name of "abc") shared.add(name);
-    const filter = openPortFilter(shared.port);
     assertEquals(await shared.reached(), "abc");
-    filter.leaveOut(0, 3);
+    filterPort(shared.port, { without: 0, of: 3 });
     assertEquals(await shared.reached(), "bc");
-    filter.leaveOut(1, 3);
+    filterPort(shared.port, { without: 1, of: 3 });
     assertEquals(await shared.reached(), "ac");
-    filter.leaveOut(2, 3);
+    filterPort(shared.port, { without: 2, of: 3 });
     assertEquals(await shared.reached(), "ab");
 
     await shared.close("c");
     assertEquals(await shared.reached(), "ab");
     shared.add("d");
-    filter.leaveOutNone();
+    filterPort(shared.port, null);
     assertEquals(await shared.reached(), "abd");
   },
 );
@@ -102,14 +101,11 @@ testUnless(
     const balancer = new KernelBalancer("127.0.0.1", 0);
     const [a, b, c, d] = [worker("a"), worker("b"), worker("c"), worker("d")];
     for (const each of [a, b, c, d]) balancer.add(each, shared.port);
-    // By any of the sockets that are open.
-    const filter = () => openPortFilter(shared.port);
     const retire = async (each: WorkerProcess) => {
       balancer.retire(each);
       const order = orders.pop();
-      if (order?.kind === "retire") {
-        filter().leaveOut(order.filter.without, order.filter.of);
-      }
+      // By any of the sockets that are open.
+      if (order?.kind === "retire") filterPort(shared.port, order.filter);
       return await shared.reached();
     };
 
@@ -117,7 +113,7 @@ testUnless(
     await shared.close("a");
     balancer.remove(a);
     assertEquals(orders.pop(), { kind: "unfilter" });
-    filter().leaveOutNone();
+    filterPort(shared.port, null);
     // The last has taken the place of the first.
     assertEquals(await retire(d), "bc");
     assertEquals(await retire(b), "cd");

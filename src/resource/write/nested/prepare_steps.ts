@@ -25,11 +25,7 @@ import {
 import { protectedItems } from "./protected_items.ts";
 
 /** The values of nested rows after their before-hooks, which run before the transaction. */
-export interface PreparedValues {
-  readonly values: ReadonlyMap<NestedRow, Assignments>;
-  /** The values of a step's rows, if they had to be looked up before the transaction. */
-  readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
-}
+export type PreparedValues = Awaited<ReturnType<typeof prepareSteps>>;
 
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
@@ -40,7 +36,7 @@ interface Preparation {
 }
 
 /** Runs all before-hooks, in the order of the steps. */
-export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promise<PreparedValues> {
+export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   const changes = new Map<RelateStep, PreparedChange>();
   const values = new Map<NestedRow, Assignments>();
   const state: Preparation = { values, current: await readCurrent(plan, call), plan, call };

@@ -39,13 +39,10 @@ export async function refusedWrite(
   });
 }
 
-interface Fault {
-  readonly columns: readonly ColumnInfo[];
-  readonly bodyPath: BodyPath;
-}
+type Fault = Awaited<ReturnType<typeof faultOf>>;
 
 /** Returns the first row whose values explain the error. SQLite does not report the foreign key. */
-async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault> {
+async function faultOf(error: DatabaseError, resource: Resource) {
   const { table, driver } = resource;
   const rows = error instanceof FailedWrite ? error.rows : [];
   const columnsOf = async (values: FailedWrite["rows"][number]["values"] | null) => {

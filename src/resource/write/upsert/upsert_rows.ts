@@ -78,21 +78,11 @@ async function upsertOnce(
   }
 }
 
-/**
- * The items with the results of the before-hooks. The write starts again if other requests have
- * created or deleted rows of the items since the hooks ran.
- */
-interface HookedItems {
-  readonly items: readonly UpsertItem[];
-  /** The indexes of the items whose row existed before the hooks. */
-  readonly expected: ReadonlySet<number>;
-}
-
 async function runBeforeHooks(
   items: readonly UpsertItem[],
   plan: UpsertPlan,
   call: ResourceCall,
-): Promise<HookedItems> {
+) {
   const { resource } = call;
   const { existing, fresh } = await sortItems({ ...plan, items }, resource, resource.driver);
   const update = { ...call, grant: plan.update };

@@ -1,38 +1,20 @@
 import { Problem } from "../../../problem/problem.ts";
 import type { DocumentName } from "../../../search/outbox/outbox_entry.ts";
-import type { OutboxStats, SearchOutbox } from "../../../search/outbox/search_outbox.ts";
+import type { SearchOutbox } from "../../../search/outbox/search_outbox.ts";
 import { memberOf } from "../action_body.ts";
 import type { Report } from "../report.ts";
 
-/** The search outbox: its pending entries, and its dead entries (which failed too often). */
-export interface OutboxReport {
-  readonly stats: OutboxStats;
-  /** The 200 oldest dead entries. */
-  readonly dead: readonly DeadDocument[];
-}
-
-interface DeadDocument {
-  /** An id that {@link createOutboxReplayAction} accepts. */
-  readonly id: string;
-  readonly index: string;
-  /** The row's key, in the form of a URL's last segment. */
-  readonly key: string;
-  readonly attempts: number;
-  /** The last error message of the search engine. */
-  readonly lastError: string;
-  /** The time of the last failure, in milliseconds since 1970. */
-  readonly at: number;
-}
-
+/** Creates the report of the search outbox, with the 200 oldest entries that failed too often. */
 export function createOutboxReport(outbox: SearchOutbox): Report {
   return {
     name: "outbox",
     method: "GET",
-    async answer(): Promise<OutboxReport> {
+    async answer() {
       const [stats, dead] = await Promise.all([outbox.stats(), outbox.dead(200)]);
       return {
         stats,
         dead: dead.map(({ index, docId, attempts, reason, deadSince }) => ({
+          // The action {@link createOutboxReplayAction} accepts these ids.
           ...{ id: `${encodeURIComponent(index)}/${docId}`, index, key: docId },
           ...{ attempts, lastError: reason, at: deadSince },
         })),

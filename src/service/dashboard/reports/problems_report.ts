@@ -1,23 +1,15 @@
-import type { ProblemGroup, ProblemLog } from "../problem_log.ts";
+import type { ProblemLog } from "../problem_log.ts";
 import type { Report } from "../report.ts";
 
-/** The problem responses of this process. */
-export interface ProblemsReport {
-  /** The problems by code and route, newest first. */
-  readonly problems: readonly ProblemGroup[];
-  /** The time since which problems are counted, in milliseconds since 1970. */
-  readonly since: number;
-  /** True if no old group was removed for a newer one. */
-  readonly isComplete: boolean;
-}
-
+/** Creates the report of the problem responses of this process, newest first. */
 export function createProblemsReport(log: ProblemLog): Report {
   return {
     name: "problems",
     method: "GET",
-    answer: (): ProblemsReport => ({
+    answer: () => ({
       problems: log.groups,
       since: log.since,
+      // False after an old group was removed for a newer one.
       isComplete: log.dropped === 0,
     }),
   };

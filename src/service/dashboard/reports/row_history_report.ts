@@ -21,28 +21,6 @@ export interface RowHistoryReportDependencies {
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 
-export interface RowHistoryReport {
-  /** The changes of the row, newest first. */
-  readonly changes: readonly ChangeOfRow[];
-  /** Which writes are recorded: those of every program, only those of this service, or none. */
-  readonly recorded: "triggers" | "service" | "no";
-  /** How long changes are kept at least, in milliseconds; null if none are recorded. */
-  readonly keptMs: number | null;
-  /** The parameter `before` for a request of older changes; null if there are none. */
-  readonly next: number | null;
-}
-
-interface ChangeOfRow {
-  readonly sequence: number;
-  /** The time of the change, in milliseconds since 1970. */
-  readonly at: number;
-  /** `truncate` removed all rows of the table. `touch` changed unknown rows of it. */
-  readonly operation: PastChange["kind"];
-  /** The row without hidden columns, or null if the row did not exist. */
-  readonly before: Row | null;
-  readonly after: Row | null;
-}
-
 /** Creates the report of one row's changes. Parameters: `resource`, `id`, `limit`, `before`. */
 export function createRowHistoryReport(
   { resources, basePath, recordingOf }: RowHistoryReportDependencies,
@@ -50,7 +28,7 @@ export function createRowHistoryReport(
   return {
     name: "changes",
     method: "GET",
-    async answer({ query }): Promise<RowHistoryReport> {
+    async answer({ query }) {
       const resource = requireResource(requireParameter(query, "resource"), resources, basePath);
       const id = requireParameter(query, "id");
       const limit = integerParameter(query, "limit", { from: 1, to: maxLimit }) ?? 50;
@@ -68,6 +46,7 @@ export function createRowHistoryReport(
       const { changes, next } = await read(resource, { table, key, exclude, before, limit });
       return {
         changes: changes.map((one) => shown(one, resource)),
+        // Changes are kept at least this long. `next` is `before` for a request of older changes.
         ...{ recorded: mode, keptMs: retentionMs, next },
       };
     },
@@ -76,7 +55,7 @@ export function createRowHistoryReport(
 
 const maxLimit = 200;
 
-const notRecorded: RowHistoryReport = { changes: [], recorded: "no", keptMs: null, next: null };
+const notRecorded = { changes: [], recorded: "no", keptMs: null, next: null };
 
 async function read(
   resource: Resource,
@@ -95,11 +74,12 @@ async function read(
   }
 }
 
-function shown({ seq, at, kind, before, after }: PastChange, resource: Resource): ChangeOfRow {
+function shown({ seq, at, kind, before, after }: PastChange, resource: Resource) {
   const { readable } = resource.fields;
   return {
     sequence: seq,
     at,
+    // `truncate` removed all rows of the table. `touch` changed unknown rows of the table.
     operation: kind,
     before: masked(before, readable),
     after: masked(after, readable),

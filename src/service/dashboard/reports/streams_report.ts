@@ -14,35 +14,6 @@ export interface StreamsReportDependencies {
   readonly clock: Clock;
 }
 
-/** The open live streams of this process. */
-export interface StreamsReport {
-  /** The streams that have been open longest. */
-  readonly streams: readonly OpenStream[];
-  readonly total: number;
-  /** True if `streams` contains all open streams. */
-  readonly isComplete: boolean;
-}
-
-interface OpenStream {
-  /** The id of the stream, which is the same in all reports of this process. */
-  readonly id: number;
-  readonly kind: "rows" | "aggregates";
-  /** The name of the table. */
-  readonly resource: string;
-  /** The user's id, or null for a caller without a user. */
-  readonly user: string | null;
-  /** The IP address whose limit the stream counts against; null if unknown. */
-  readonly address: string | null;
-  /** When the stream was opened, in milliseconds since 1970. */
-  readonly since: number;
-  /** The condition on the stream's rows: its scope and its filter. */
-  readonly filter: string;
-  /** True if the stream has sent all changes. Null for an aggregate, which sends only results. */
-  readonly isLive: boolean | null;
-  /** True if a multiplexed stream (one response for several streams) carries the stream. */
-  readonly isPart: boolean;
-}
-
 /** Creates the report of open live streams: the 500 oldest of each database. */
 export function createStreamsReport({ hubs, resources, clock }: StreamsReportDependencies): Report {
   const ids = new WeakMap<StreamSession, number>();
@@ -58,7 +29,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
     return resources.some((one) => one.table === table && one.fields.readable.includes(column));
   }
 
-  function describe(session: StreamSession): OpenStream {
+  function describe(session: StreamSession) {
     const { stream, user, openedAt, part } = session;
     const { filter, table } = stream.query;
     const isAggregate = stream instanceof AggregateStream;
@@ -70,7 +41,9 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
       filter: printMaskedFilter(filter, table, isShown),
+      // True if the stream has sent all changes. An aggregate sends only results.
       isLive: isAggregate ? null : stream.isLive,
+      // True if a multiplexed stream (one response for several streams) carries the stream.
       isPart: part !== null,
     };
   }
@@ -78,7 +51,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
   return {
     name: "streams",
     method: "GET",
-    answer(): StreamsReport {
+    answer() {
       const open = hubs.all();
       const shown = open.flatMap((hub) => hub.sessions().take(maxStreams).toArray())
         .sort((left, right) => left.openedAt - right.openedAt).slice(0, maxStreams);

@@ -1,3 +1,4 @@
+import { emptyTableFacts } from "../../../../src/db/tables/table_facts.ts";
 import type { User } from "../../../../src/auth/user.ts";
 import { RoleRights } from "../../../../src/db/tables/role_rights.ts";
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
@@ -150,9 +151,7 @@ async function answering(
     guard,
     filledByRelation: new Set(),
     varying: new Set(),
-    conflicting: new Set(),
-    final: new Set(),
-    withoutEffects: new Set(),
+    facts: emptyTableFacts(),
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");
     },

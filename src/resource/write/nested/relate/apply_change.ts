@@ -81,14 +81,14 @@ async function updateChildren(
   const changed = new Map<string, Row>();
   const locked = updates.map(({ row: { current }, values }) => ({ current, values }));
   const paths = updates.map(({ row: { bodyPath } }) => bodyPath);
-  const slices = slicesOf(target);
+  const inSlices = slicesOf(target);
   for (const shared of groupSharedUpdates(locked, target, true)) {
     const ids = new Set(shared.keys.map((key) => keyId(key, table)));
     const places = updates.flatMap(({ row: { key, bodyPath } }) =>
       ids.has(keyId(key, table)) ? [bodyPath] : []
     );
     const bodyPath = commonBodyPath(places);
-    const update = { ...shared, returning: target.stored, bodyPath, slices };
+    const update = { ...shared, returning: target.stored, bodyPath, inSlices };
     const { rows } = await updateByKeys(update, target, connection);
     for (const [id, row] of rows) changed.set(id, row);
   }
