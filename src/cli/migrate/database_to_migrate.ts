@@ -19,21 +19,19 @@ export interface DatabaseToMigrate {
 export async function openMigrated(command: MigrateCommand): Promise<DatabaseToMigrate> {
   const { database, tables, migrations, write, check } = command;
   const isByFiles = migrations !== null && write === null && !check;
-  if (database !== null && (tables !== null || isByFiles)) {
-    const declared = tables === null ? [] : await exportedTables(tables);
+  const exported = tables === null ? null : await exportedTables(tables);
+  const declared = exported ?? (isByFiles ? [] : null);
+  if (database !== null && declared !== null) {
     return { db: await openNamed(database, command), tables: declared };
   }
   const { db: given, resources } = await requireConfiguration(
     command.config,
     "name it by --config FILE, or the tables by migrate DATABASE --tables FILE",
   );
-  const declared = tables !== null
-    ? await exportedTables(tables)
-    : configuredTables(resources.filter(({ options }) => [undefined, given].includes(options.db)));
-  if (database !== null) {
-    return { db: await openNamed(database, command), tables: declared };
-  }
-  return { db: isDrizzleDatabase(given) ? await openDatabase(given) : given, tables: declared };
+  const served = resources.filter(({ options }) => [undefined, given].includes(options.db));
+  const all = exported ?? configuredTables(served);
+  if (database !== null) return { db: await openNamed(database, command), tables: all };
+  return { db: isDrizzleDatabase(given) ? await openDatabase(given) : given, tables: all };
 }
 
 async function openNamed(

@@ -115,12 +115,3 @@ export function entityKindOf(value: unknown): string | null {
   const kind: unknown = Reflect.get(constructor ?? value, entityKindKey);
   return typeof kind === "string" ? kind : null;
 }
-
-/** Thrown for an unsupported column. The message begins like "Cannot serve notes.scan: ". */
-export class UnservableColumn extends Error {
-  /** `reason` begins with the column's type. */
-  constructor(reason: string) {
-    super(reason);
-    this.name = "UnservableColumn";
-  }
-}

@@ -18,7 +18,6 @@ import {
   postgresForeignKeysKey,
   schemaKey,
   sqliteForeignKeysKey,
-  UnservableColumn,
 } from "./drizzle_structure.ts";
 import type { DrizzleDialect } from "./drizzle_type.ts";
 import { drizzlePostgresTables } from "./postgres_tables.ts";
@@ -80,9 +79,10 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   const { generated, generatedIdentity: identity } = source;
   const dbName = dbNameOf(source, table.source);
   const isKey = table.key.includes(dbName);
+  const place = `${table.name}.${name}`;
   const described: ColumnInfo = {
     ...plainColumn,
-    ...typeOf(name, source, table),
+    ...inColumn(`${place}:`, () => table.dialect.typeOf(source)),
     name,
     dbName,
     notNull: source.notNull || isKey && table.dialect.hasWholeKeys,
@@ -96,7 +96,10 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   const isAssigned = table.dialect.isAssigned(source, isKey && table.key.length === 1);
   return Object.freeze({
     ...described,
-    default: defaultOf(source, described, isAssigned, table.name),
+    default: inColumn(
+      `${place}: its default`,
+      () => columnDefault(source, described, isAssigned),
+    ),
     ...onUpdateOf(source, described),
     get references() {
       return table.referenceOf(dbName);
@@ -104,28 +107,13 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   });
 }
 
-function typeOf(name: string, source: DrizzleColumn, table: TableContext) {
+/** Runs a part of a description. An error for the column names the column. */
+function inColumn<T>(place: string, describe: () => T): T {
   try {
-    return table.dialect.typeOf(source);
-  } catch (error) {
-    if (!(error instanceof UnservableColumn)) throw error;
-    throw new Error(`Cannot serve ${table.name}.${name}: ${error.message}`, { cause: error });
-  }
-}
-
-function defaultOf(
-  source: DrizzleColumn,
-  column: ColumnInfo,
-  isAssigned: boolean,
-  table: string,
-): ColumnInfo["default"] {
-  try {
-    return columnDefault(source, column, isAssigned);
+    return describe();
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    throw new Error(`Cannot serve ${table}.${column.name}: its default ${error.message}`, {
-      cause: error,
-    });
+    throw new Error(`Cannot serve ${place} ${error.message}`, { cause: error });
   }
 }
 

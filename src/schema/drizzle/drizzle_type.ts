@@ -19,7 +19,7 @@ export type DrizzleType = Pick<
 export interface DrizzleDialect {
   /** Name of the engine, as in the database dialects. */
   readonly engine: string;
-  /** Returns the type of a column. Throws an `UnservableColumn` for an unsupported type. */
+  /** Returns the type of a column. Throws an `InvalidValue` for an unsupported type. */
   typeOf(column: DrizzleColumn): DrizzleType;
   /** True if this engine never has NULL in a primary key. */
   readonly hasWholeKeys: boolean;

@@ -1,8 +1,8 @@
 import { kindsByName } from "../kinds/kind_properties.ts";
 import { serviceTimestampFormat, type TimestampFormat } from "../table_info.ts";
-import type { ColumnKind } from "../kind.ts";
+import { type ColumnKind, InvalidValue } from "../kind.ts";
 import { convertedKind } from "./converted_kind.ts";
-import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
+import type { DrizzleColumn } from "./drizzle_structure.ts";
 import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /** Drizzle's tables for SQLite (`sqliteTable`). */
@@ -16,7 +16,7 @@ export const drizzleSqliteTables: DrizzleDialect = {
 function columnType(column: DrizzleColumn): DrizzleType {
   const existingType = column.getSQLType();
   const found = kinds.get(column.columnType) ?? customKind(column);
-  if (found === undefined) throw new UnservableColumn(faultOf(column));
+  if (found === undefined) throw new InvalidValue(faultOf(column));
   const { kind, ...converted } = convertedKind(column, found, 12);
   return {
     kind,
