@@ -57,11 +57,10 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   ],
 };
 
-/** Returns the parameters of a list as the members of a body. */
+/** Returns the parameters of a list as the members of a body. A link contains its parameters. */
 export function listBody(resource: Resource): JsonSchema {
-  const members = listParameters(resource).map(({ name, schema, description }) =>
-    [name, { ...Object(schema), description }] as const
-  );
+  const members = listParameters(resource).filter(({ name }) => name !== "link")
+    .map(({ name, schema, description }) => [name, { ...Object(schema), description }] as const);
   return { type: "object", properties: Object.fromEntries(members) };
 }
 

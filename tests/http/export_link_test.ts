@@ -81,6 +81,11 @@ testOnEngines(
         assertMatch(body.detail, detail);
       }
       assertEquals((await get("/api/plain?format=csv")).body.items.length, 4);
+      const inBody = { format: "csv", delimiter: "|", limit: 1 };
+      const byBody = await send("POST", "/api/notes/query", inBody);
+      assertEquals(byBody.body, "id|title|ownerId\r\n1|a;b|ada\r\n");
+      const linked = await send("POST", "/api/notes/query", { ...inBody, link: true });
+      assertMatch(linked.body.detail, /"link" without format=csv or ndjson in the query of a URL/);
       const headers = { "x-user": "ada", "content-type": "text/csv" };
       const typo = await send("POST", "/api/notes/import?ignoreExtras=true", "id\n9\n", headers);
       assertMatch(typo.body.detail, /"ignoreExtras": did you mean "ignoreExtra"/);

@@ -81,13 +81,13 @@ function createDecoder(
   line: () => number,
 ): (part: Uint8Array, isLast: boolean) => string {
   let decoder: TextDecoder | null = null;
+  let isStart = true;
   let rest: Uint8Array = new Uint8Array();
   return (part, isLast) => {
     const bytes: Uint8Array = Buffer.concat([rest, part]);
     rest = bytes;
     // The first bytes can be a part of a byte order mark.
     if (decoder === null && bytes.length < 3 && !isLast) return "";
-    const isFirst = decoder === null;
     decoder ??= new TextDecoder(
       markedEncoding(bytes) ?? label ?? unmarkedEncoding(bytes),
       { fatal: true, ignoreBOM: true },
@@ -99,7 +99,9 @@ function createDecoder(
     try {
       // With the option `stream`, Deno returns strings of two bytes per character, which are slow.
       const text = decoder.decode(bytes.subarray(0, end), { stream: !isLast && !isUtf8 });
-      return isFirst && text.startsWith("\ufeff") ? text.slice(1) : text;
+      const isMarked = isStart && text.startsWith("\ufeff");
+      isStart &&= text === "";
+      return isMarked ? text.slice(1) : text;
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       const [valid = ""] = new TextDecoder(encoding).decode(bytes).split("\ufffd", 1);
