@@ -24,7 +24,6 @@ export class QueuedRead {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
 
-  /** Creates a read that neither runs nor waits. */
   constructor(limits: ReadLimits) {
     this.#limits = limits;
   }

@@ -22,7 +22,6 @@ export interface LogPage {
 }
 
 export interface LogRange {
-  /** The position after which the range begins. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
   /** For an unfinished step: the last change that was read, and the step's end. Else null. */
@@ -35,7 +34,6 @@ export type PostgresLogRow = ReturnType<typeof columns.decode>;
 /** The size at which a page of changes ends, in bytes of images, so that pages fit into memory. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
-/** Runs the statements that read a Postgres change log. */
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;

@@ -101,7 +101,6 @@ export class WriteRecorder {
     return result;
   }
 
-  /** Runs an insert or a delete, whose RETURNING contains the rows, and records the changes. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,

@@ -20,7 +20,6 @@ export interface ConnectionPlan {
   readonly database: string;
   /** Returns the password for a server, or null if there is none. */
   password(server: PostgresServer): Promise<string | null>;
-  /** The settings of a session. */
   readonly settings: Readonly<Record<string, string>>;
   readonly tls: TlsRules;
   /** Null if the plan does not say which servers to use. */

@@ -24,7 +24,6 @@ export interface PgliteTransaction extends PgliteQueries {
 export interface PgliteResult {
   /** One array for each row. */
   readonly rows: unknown[];
-  /** The executed command, for example `INSERT`. */
   readonly command?: string;
   /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;

@@ -65,7 +65,6 @@ export interface ScheduledRead {
 /** The result of a statement in the Postgres driver, for any client library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
-  /** The executed command, for example `INSERT`. */
   readonly command: string;
   readonly count: number;
   readonly columns: readonly ResultColumn[];

@@ -56,7 +56,6 @@ export interface PostgresDriverOptions {
 /** The sessions besides `maxReads`: two for quick reads, one for reads by key, one for writes. */
 const reservedSessions = 4;
 
-/** Creates the Postgres driver from sessions of any client library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
 }

@@ -10,7 +10,6 @@ import type { PostgresConnection, PostgresSession } from "./postgres_connection.
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
-/** The objects that the reads of all requests share in a Postgres driver. */
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
   /** Returns the connection of a session once it is open. */

@@ -73,7 +73,6 @@ const remoteSql = `remote AS (
     SELECT oid FROM pg_class WHERE relkind = 'f'
     UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;
 
-/** Reads which rows and columns of each table the database hides from the role. */
 export async function readPostgresRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -40,10 +40,8 @@ interface WaitingRead {
   isGivenUp: boolean;
 }
 
-/** The maximum number of connections that run shared reads at the same time. */
 const maxConnections = 2;
 
-/** The maximum number of reads that are sent together. */
 const maxReads = 32;
 
 export const maxRunningReads: number = maxConnections * maxReads;
@@ -69,7 +67,6 @@ export class SharedReads {
   readonly #assumedMs: number;
   readonly #waiting: WaitingRead[] = [];
   readonly #durations: StatementDurations = new StatementDurations();
-  /** The number of connections that run shared reads. */
   #running = 0;
   /** True if the last reads were sent together, so that more reads can follow soon. */
   #isBusy = false;

@@ -59,7 +59,6 @@ const [firstAlone, maxAlone] = [8, 512];
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
-  /** The number of loops that run the waiting writes. */
   #running = 0;
   /** True while a shared transaction runs. All other writes then wait for the next one. */
   #isSharing = false;

@@ -4,7 +4,6 @@ import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureFromImage } from "./structured_values.ts";
 
-/** The SQL that creates the Postgres change log without its triggers. */
 export interface PostgresLogStatements {
   readonly tables: readonly string[];
   /** The statement for the table of the epoch. Logs of older versions lack this table. */

@@ -8,7 +8,6 @@ import type { PostgresConnection, PostgresResult } from "../postgres_connection.
 import { toPostgresError } from "../postgres_errors.ts";
 import { runStatement, translate } from "../run_statement.ts";
 
-/** The objects that all transactions of a Postgres driver share. */
 export interface TransactionParts {
   readonly guard: TransactionGuard;
   readonly commits: CommitListeners;

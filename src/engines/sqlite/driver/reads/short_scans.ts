@@ -44,7 +44,6 @@ export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
 
-  /** Creates the object. It measures the size of a table when needed. */
   constructor(options: ShortScansOptions) {
     this.#options = options;
   }
