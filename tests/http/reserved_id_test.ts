@@ -21,17 +21,13 @@ testOnEngines(
 );
 
 testOnEngines(
-  "the Location of a row is absent if no URL or no proxy can carry it",
+  "the Location of a row is absent if it is too long for proxies",
   (engine) =>
     withService(engine, [words], () => ({
       resources: [resource(words, { id: words.id, auth: { public: true, create: () => all() } })],
     }), async ({ send }) => {
       for (
         const [id, location] of [
-          [".", "/api/words/%2E"],
-          ["..", "/api/words/%2E%2E"],
-          ["...", "/api/words/..."],
-          ["", null],
           ["k".repeat(2_000), `/api/words/${"k".repeat(2_000)}`],
           ["k".repeat(2_001), null],
         ] as const

@@ -12,15 +12,19 @@ import type { Site } from "./through.ts";
 const folder = await Deno.makeTempDir({ prefix: "resource-api-proxies-" });
 addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 
+const titles: Readonly<Record<Setting, string>> = {
+  documented: "as the documents configure it",
+  inner: "as the documents configure an inner proxy",
+  usual: "with a usual configuration",
+};
+
 const withoutTls = await findProgram(["openssl"]) === null ? "there is no openssl" : null;
 
 for (const name of proxyNames) {
   const program = await proxyForTests(name, folder);
-  for (const setting of ["documented", "usual"] as const) {
+  for (const setting of ["documented", "inner", "usual"] as const) {
     const missing = "missing" in program ? program.missing : withoutTls;
-    const title = setting === "documented"
-      ? `through ${name} as the documents configure it`
-      : `through ${name} with a usual configuration`;
+    const title = `through ${name} ${titles[setting]}`;
     testUnless(missing, title, (context) => testProxy(name, program, setting, context));
   }
 }
@@ -56,7 +60,7 @@ async function testProxy(
       : [{ name: "HTTP/2", url: `https://localhost:${ports.tls}`, client: secure } as const]),
   ];
   for (const { name, settings, work } of proxyCases) {
-    if (settings?.includes(setting) === false) continue;
+    if (!settings.includes(setting)) continue;
     await context.step(name, () => inTime(work({ proxy, setting, ports, service, sites })));
   }
 }

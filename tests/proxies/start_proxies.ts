@@ -4,8 +4,11 @@ import type { ProxyName, ProxyProgram } from "../support/proxies.ts";
 
 const documents = new URL("../../docs/proxies/", import.meta.url).pathname;
 
-/** The configuration of a proxy: the file in `docs/proxies`, or a short one as tutorials show it. */
-export type Setting = "documented" | "usual";
+/**
+ * The configuration of a proxy: the file in `docs/proxies`, this file as the documents change it for
+ * an inner proxy of two, or a short configuration as tutorials show it.
+ */
+export type Setting = "documented" | "inner" | "usual";
 
 export interface ProxyPorts {
   /** The port for HTTP/1.1 without TLS. */
@@ -30,6 +33,18 @@ const starts: Readonly<
   Record<ProxyName, (setting: Setting, start: ProxyStart) => Promise<Start>>
 > = { nginx: nginxStart, caddy: caddyStart, haproxy: haproxyStart, apache: apacheStart };
 
+/** The changes for the inner proxy of two, as docs/configuration/proxies.md says. */
+const innerLines: Readonly<Record<ProxyName, Readonly<Record<string, string>>>> = {
+  nginx: { "X-Forwarded-For $remote_addr": "X-Forwarded-For $proxy_add_x_forwarded_for" },
+  caddy: {
+    "\thandle {\n\t\treverse_proxy":
+      "\thandle {\n\t\treverse_proxy {\n\t\t\ttrusted_proxies 127.0.0.1/32\n\t\t\tto",
+    "\t}\n}\n\n:": "\t\t}\n\t}\n}\n\n:",
+  },
+  haproxy: { "http-request set-header X-Forwarded-For %[src]": "option forwardfor" },
+  apache: { "    RequestHeader unset X-Forwarded-For\n": "" },
+};
+
 /** Starts a proxy, and resolves when it listens. */
 export async function startProxy(
   name: ProxyName,
@@ -38,7 +53,8 @@ export async function startProxy(
 ): Promise<AsyncDisposable> {
   const { program, folder, ports } = start;
   const [file, text, args] = await starts[name](setting, start);
-  await Deno.writeTextFile(`${folder}/${file}`, text);
+  const config = setting === "inner" ? replaceEach(text, innerLines[name]) : text;
+  await Deno.writeTextFile(`${folder}/${file}`, config);
   const log = await Deno.open(`${folder}/${name}.log`, { write: true, create: true });
   const process = new Deno.Command(program.path, {
     args: [...args(`${folder}/${file}`)],
