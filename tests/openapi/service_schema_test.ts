@@ -86,7 +86,8 @@ testOnEveryEngine("the index shows each caller what the caller may do", async (e
       `${method} ${path}`
     );
     assertEquals(requests, [
-      ...["GET /api/notes", "GET /api/notes/count", "GET /api/notes/aggregate"],
+      ...["GET /api/notes", "POST /api/notes/query"],
+      ...["GET /api/notes/count", "GET /api/notes/aggregate"],
       ...["POST /api/notes/rpc/ping", "GET /api/notes/{id}"],
     ]);
     // Its rows are nothing for anonymous callers, so that the relation to them shows none.
@@ -94,10 +95,10 @@ testOnEveryEngine("the index shows each caller what the caller may do", async (e
 
     const ada = await indexOf("ada");
     assertEquals([...ada.keys()], ["notes", "people"]);
-    assertEquals(ada.get("notes")?.requests.length, 18);
+    assertEquals(ada.get("notes")?.requests.length, 19);
     assertEquals(ada.get("people")?.relations.map(({ name }) => name), ["notes"]);
     assertEquals(ada.get("people")?.requests.map(({ operation }) => operation), [
-      ...["list", "count", "get"],
+      ...["list", "query", "count", "get"],
     ]);
     assertEquals([...(await indexOf("root")).keys()], ["notes", "people", "audits"]);
   });
