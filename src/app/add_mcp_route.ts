@@ -14,14 +14,12 @@ export interface McpDependencies {
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly parseUser: (value: unknown) => User | null;
-  /** The requests that MCP tools have sent to the app. */
   readonly ofTools: WeakSet<Request>;
   readonly bodies: BodyReadingOptions;
   readonly hono: Hono<AppEnv>;
   fetch(request: Request, info?: unknown): Promise<Response>;
 }
 
-/** Adds the route of MCP to an app if MCP is configured. */
 export async function addMcpRoute(
   { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: McpDependencies,
 ): Promise<void> {

@@ -19,13 +19,11 @@ import { observeDatabases } from "./observe_databases.ts";
 
 export interface AppObservability {
   readonly metrics: Metrics | null;
-  /** The runtime of the app. Its observations are counted in the metrics. */
   readonly runtime: Runtime;
   /** Returns the configuration, with drivers that measure statements if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns a `fetch` that measures and logs requests, or the app's `fetch` if both are off. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
-  /** Registers the metrics of these components of the app. */
   measure(parts: MeasuredComponents): void;
   close(): void;
 }

@@ -148,7 +148,6 @@ export interface AuthOptions {
   readonly middleware?: Middleware | undefined;
 }
 
-/** The configuration of an app whose database connection is open. */
 export interface OpenConfig extends AppConfig {
   /** The default database, for resources without the option `db`. */
   readonly db: Database;

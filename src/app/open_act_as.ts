@@ -77,7 +77,6 @@ export async function openActAs<Config extends ParsedConfig>(
   };
 }
 
-/** Returns true if a role has each of its rights either on all columns or on none. */
 function hasWholeRights(
   { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
 ): boolean {
@@ -86,7 +85,6 @@ function hasWholeRights(
   );
 }
 
-/** Returns the served table and the link tables of its relations. */
 function tablesOf({ table, options: { relations } }: CheckedDefinition): readonly TableInfo[] {
   const links = Object.values(relations).flatMap(({ through }) => through ?? []);
   return [table, ...links].map(requireTableInfo);

@@ -25,7 +25,6 @@ export async function readTables(
   await addTableFacts(tables, facts);
 }
 
-/** Returns the served table and the tables of its relations, including link tables. */
 function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
   const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
     relation.steps

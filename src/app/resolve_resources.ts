@@ -46,13 +46,11 @@ export interface ActAsRoleRights {
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns the driver of a role that can read the whole table, or null without such a role. */
   driverOf(table: TableInfo): Driver | null;
-  /** Returns the resources once for each role that reads them, with the driver of that role. */
   inEachRole(
     resources: readonly Resource[],
   ): readonly Pick<Resource, "name" | "table" | "driver">[];
 }
 
-/** The configuration of an app, with the options of its resources parsed. */
 export interface ParsedConfig extends OpenConfig {
   readonly resources: readonly CheckedDefinition[];
 }

@@ -93,7 +93,6 @@ export function policy<U extends User = User, Of = AnyTable>(
   });
 }
 
-/** Returns true if a scope is a policy. */
 export function isPolicy(scope: unknown): scope is Policy {
   return typeof scope === "function" && "policyName" in scope;
 }

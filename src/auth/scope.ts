@@ -59,7 +59,6 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   readonly subscribe?: ScopeFunction<U, Of> | undefined;
 }
 
-/** The scopes of a resource, and its public accesses. */
 export interface AccessPolicy {
   /** The accesses that every caller has to all rows. */
   readonly public: ReadonlySet<Access>;

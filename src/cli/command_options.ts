@@ -4,7 +4,6 @@ import { nearestName } from "../problem/nearest_name.ts";
 /** Thrown for invalid arguments. The message is one sentence for the user. */
 export class Misuse extends Error {}
 
-/** The options of a command by their long names. */
 export type CommandOptions = Readonly<
   Record<
     string,
@@ -12,7 +11,6 @@ export type CommandOptions = Readonly<
   >
 >;
 
-/** The arguments of a command as options and words. */
 export interface CommandWords<Name extends string> {
   readonly positionals: readonly string[];
   /** Returns the value of an option, or null if the option is missing. */
@@ -117,7 +115,6 @@ export function splitCommaList(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 
-/** The option with the path of the configuration file. */
 export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;

@@ -19,9 +19,7 @@ import { reportFailure } from "./report_failure.ts";
 export interface StoreAccess {
   /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;
-  /** True if the command may create a missing store. */
   readonly creates: boolean;
-  /** True if some uses of the command need no store. */
   readonly isOptional?: boolean;
 }
 

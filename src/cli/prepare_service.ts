@@ -74,7 +74,6 @@ export async function prepareService(
 /** The options that a configuration replaces by its own settings. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
-/** Adds the options for the dashboard and for proxies. */
 function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {
   const dashboard = ui
     ? { adminUI: { readOnly: service.rights?.writable !== true }, observability: true }
@@ -82,7 +81,6 @@ function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliSer
   return { ...service, config: { ...service.config, ...dashboard, ...proxies } };
 }
 
-/** Returns where the service listens. Arguments override the configuration. */
 export function addressOf(
   command: ServeCommand,
   config: ListenOptions,

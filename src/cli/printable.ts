@@ -8,7 +8,6 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-/** Prints a value as JSON, or as a line for people. */
 export function printValue(json: boolean, value: object, line: () => string): void {
   console.log(json ? JSON.stringify(value) : printable(line()));
 }

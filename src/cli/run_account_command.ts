@@ -49,7 +49,6 @@ export async function runAccountCommand(command: KeysCommand | UsersCommand): Pr
   });
 }
 
-/** Opens the configured accounts, or those in the store that the arguments name. */
 async function withAccounts(
   config: ServiceConfig | null,
   { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },

@@ -1,4 +1,3 @@
-/** A signal that stops a process and its children. */
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**

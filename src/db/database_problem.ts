@@ -101,7 +101,6 @@ function refusedRow(access: string, refused: Refused): Problem {
     : refused("validation-error", "a value is missing or not allowed");
 }
 
-/** Returns the problem's options for a status, with the header that the status requires. */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };

@@ -72,5 +72,4 @@ export const sqliteOptionRules = group(
   { ...driverOptionRules, ...sqliteAdditionRules } satisfies Described<SqliteOptions>,
 ).required();
 
-/** The beginning of messages about the options of a driver. */
 export const errorPrefix: OptionLocation = { subject: "Cannot open the database", path: "" };

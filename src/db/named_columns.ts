@@ -25,7 +25,6 @@ export function namedColumns<Columns extends NamedColumns>(columns: Columns) {
   );
   return {
     selectList: all.map(({ name, sql }) => `${sql} AS "${name}"`).join(", "),
-    /** Returns the values of a row by name. The cells are in the order of the select list. */
     decode(cells: readonly SqlValue[]): NamedRow<Columns> {
       const row: Record<string, unknown> = {};
       all.forEach(({ name, read }, index) => row[name] = read(cells[index] ?? null));

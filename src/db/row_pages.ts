@@ -51,7 +51,6 @@ export function rowPages(
   };
 }
 
-/** Returns the pages of rows that were already read. */
 export function toRowPages({ rows, stored }: FetchedRows): RowPages {
   let at = 0;
   return {

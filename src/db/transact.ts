@@ -95,7 +95,6 @@ export function transactionGuard(): TransactionGuard {
 }
 
 export interface CommitListeners {
-  /** Adds a listener. Returns the function that removes it. */
   add(listener: () => void): () => void;
   notify(): void;
 }

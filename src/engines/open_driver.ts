@@ -25,7 +25,6 @@ export const openDatabaseOptionRules = group(
   } satisfies Described<SqliteOptions & Pick<OpenDatabaseOptions, "observe">>,
 ).required();
 
-/** Opens the driver of a database by URL, and loads its library. */
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
   // The driver of a server reads its own options.
   const isServer = /^postgres(ql)?:/i.test(url);
@@ -69,11 +68,9 @@ function pathOf(rest: string): string {
   return path;
 }
 
-/** A driver whose library is an npm package. */
 export interface PackagedDriver {
   /** The path of the driver's module in this package. */
   readonly file: string;
-  /** The name of the function that opens the driver. */
   readonly opener: string;
   /** The subpath of this package that exports the opener, for example `pglite`. */
   readonly subpath: string;

@@ -4,7 +4,6 @@ import {
   toConnectionUrl,
 } from "./postgres/connection/parse_connection_string.ts";
 
-/** Returns true if a string names a database on a server. */
 export function isServerUrl(place: string): boolean {
   return /^postgres(?:ql)?:/i.test(place) || isKeywordString(place);
 }

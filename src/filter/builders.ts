@@ -36,7 +36,6 @@ export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
 /** Builds a filter that compares a column with a value. */
 export interface ComparisonBuilder {
-  /** Returns the filter for a column of a table and a value of the column's type. */
   <T, Of = AnyTable>(column: ColumnLike<T, Of>, value: FilterValue<NoInfer<T>>): Filter<Of>;
 }
 

@@ -77,9 +77,7 @@ export interface Not {
   readonly term: Filter;
 }
 
-/** The filter that every row passes. */
 export const allRows: Filter<never> = Object.freeze({ kind: "all" });
-/** The filter that no row passes. */
 export const noRows: Filter<never> = Object.freeze({ kind: "none" });
 
 /**

@@ -16,7 +16,6 @@ export interface JsonNumberOperand {
   readonly number: string;
 }
 
-/** The types of operands for values in JSON documents. */
 export type JsonOperandType = "text" | "number" | "boolean";
 
 /**

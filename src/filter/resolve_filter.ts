@@ -58,7 +58,6 @@ function tooManyPatterns(position: number): Problem {
   return filterTooLarge(position, `${limit} other than % at their ends`);
 }
 
-/** Resolves a comparison whose field and operator are known. */
 export type ResolveComparison = (
   syntax: ComparisonSyntax,
   field: ComparedField,

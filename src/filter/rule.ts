@@ -28,7 +28,6 @@ export function draft(toFilter: ResolvableDraft["toFilter"]): ResolvableDraft {
   return { kind: "draft", toFilter };
 }
 
-/** Resolves a rule to a filter on the table of a context. */
 export type RuleToFilter = (rule: Rule, context: FilterContext) => Filter;
 
 /**

@@ -132,7 +132,6 @@ export class Admission implements IdempotentAdmission, Debit {
     if (isRefused) return this.#work.returnUnused();
   }
 
-  /** Adds headers with the remaining budget to a reply. */
   finishReply({ status, headers, body }: Reply): Reply {
     if (status >= 500) this.refund();
     return { status, headers: this.#withHeaders(headers), body };

@@ -26,7 +26,6 @@ export function addressGroup(address: string | null): string {
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-/** The group of all clients with an unknown address. */
 export const unknownAddressGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {

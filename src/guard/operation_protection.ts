@@ -70,7 +70,6 @@ export interface ProcedureProtectionOptions {
   readonly pow?: ProtectionOptions["pow"];
 }
 
-/** Returns the protection of a procedure, with its own cost and challenge. */
 export function resolveProcedureProtection(
   own: ProcedureProtectionOptions,
   { rateLimit, overflow }: ProtectionOptions,

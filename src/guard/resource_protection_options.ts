@@ -60,7 +60,6 @@ export interface ProtectionOptions {
   readonly overflow?: "captcha" | undefined;
 }
 
-/** Defines an option for the cost of one item. */
 export const costOptionRule = number({ from: 0 }).fitting(
   `0, or a number from ${minTokenAmount} on`,
   (cost) => cost === 0 || cost >= minTokenAmount,

@@ -169,7 +169,6 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/** Returns the key of a part. The owner distinguishes different claims of one key. */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }

@@ -4,7 +4,6 @@ import type { Reply } from "../protocol/reply.ts";
 import type { ResponseStorageShares } from "./answer_shares.ts";
 import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
-/** How long a response is stored, and the limit of its client. */
 export interface ResponseStorageLimits {
   readonly shares: ResponseStorageShares;
   readonly ttlMs: number;

@@ -10,13 +10,11 @@ export interface AuthenticatorDependencies {
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
   readonly db: Database;
-  /** The number of proxies in front of the service. */
   readonly trustedProxies: number;
   /** The origins that `cors` allows to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   readonly isProduction: boolean;
-  /** The path of the authenticators' routes, as clients see it. */
   readonly path: string;
 }

@@ -37,7 +37,6 @@ export class CredentialCache {
   readonly #options: CredentialCacheOptions;
   /** Null marks a credential that this process has ended, because the store may still return it. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
-  /** The reads in progress, by the credential's string. */
   readonly #reading = new Map<string, Promise<Identification | null>>();
 
   constructor(options: CredentialCacheOptions) {
@@ -52,7 +51,6 @@ export class CredentialCache {
     return this.#read(text);
   }
 
-  /** Records that a credential has ended in this process. */
   end(text: string): void {
     this.#known.set(text, null);
   }

@@ -14,7 +14,6 @@ interface PreparedCommit {
   readonly commit: KeyValueCommit;
   /** The encoded key of the record that proves that the commit happened. */
   readonly claimCode: string | null;
-  /** The id in that record. */
   readonly claimId: string | null;
   readonly now: number;
 }
@@ -150,7 +149,6 @@ async function recheck(
 
 interface Recheck {
   readonly done: KeyValueCommitResult | null;
-  /** The checks with the versionstamps that the keys have now. */
   readonly checks: readonly KeyValueCheck[];
   /** True if the record that made the check fail no longer exists. */
   readonly isFree: boolean;

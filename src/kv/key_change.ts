@@ -60,7 +60,6 @@ export interface QueueDraft {
 export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
-  /** The values of related records by encoded key. */
   readonly relatedValues: Map<string, unknown>;
 }
 

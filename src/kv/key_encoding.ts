@@ -45,7 +45,6 @@ export function namePart(name: string, maxBytes: number): KeyValueKeyPart {
   return Buffer.byteLength(name) <= maxBytes ? name : hashPart(name);
 }
 
-/** Returns the hash of a string of any length as a part of a key. */
 export function hashPart(text: string): Uint8Array {
   if (!text.isWellFormed()) throw new Error("Cannot use a key with half a surrogate pair");
   return new Uint8Array(createHash("sha256").update(text).digest());

@@ -30,7 +30,6 @@ function isStore(given: unknown): boolean {
   return typeof given === "object" && given !== null && ("atomic" in given || "commit" in given);
 }
 
-/** The key-value store of an app. An in-memory store is opened on demand. */
 export interface AppStore {
   readonly configured: KeyValue | null;
   /**
@@ -38,7 +37,6 @@ export interface AppStore {
    * a store in memory.
    */
   need(purpose: string): KeyValue;
-  /** Closes the store, also one that the deployer has opened. */
   close(): Promise<void>;
 }
 

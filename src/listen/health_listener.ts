@@ -2,14 +2,12 @@ import { Problem, problemReply } from "../problem/problem.ts";
 import { sleep } from "../runtime/event_loop.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The TCP address of a listener. */
 export interface ListenAddress {
   readonly hostname: string;
   readonly port: number;
   readonly reusePort: boolean;
 }
 
-/** Where the listener listens, and how it responds. */
 export interface HealthListenerOptions {
   readonly address: ListenAddress;
   /** Maximum number of connections that can wait for their requests. */

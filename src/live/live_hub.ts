@@ -34,7 +34,6 @@ import type { StreamContext } from "./stream_context.ts";
 
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
-  /** The memory for the groups of live aggregates, shared with the hubs of other databases. */
   readonly groupMemory: GroupMemory;
   /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;

@@ -8,7 +8,6 @@ export const liveLimits = {
   /** Limits of the recent changes in memory, from which streams catch up. */
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,
-  /** The maximum number of pages of rows that streams read at the same time. */
   maxConcurrentReads: 8,
   /** The maximum number of aggregate queries that run at the same time. */
   maxConcurrentAggregates: 4,
@@ -24,7 +23,6 @@ export const liveLimits = {
   /** Maximum size of one row in bytes. The service does not send larger rows. */
   maxRowBytes: 16 * mebibyte,
   queryTimeoutMs: 5_000,
-  /** The maximum number of held rows to record for a stream whose filter reads related rows. */
   maxHeldRows: 10_000,
   /** After this many row changes, an aggregate in memory is compared with the database. */
   maxUncheckedEvents: 10_000,

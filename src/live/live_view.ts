@@ -27,7 +27,6 @@ export interface LiveView {
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 
-/** A relation whose rows are included in a live view. */
 export interface ShownRelation {
   readonly relation: Relation;
   /** Selects the related rows that are included. */

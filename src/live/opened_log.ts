@@ -22,12 +22,10 @@ export class OpenedLog {
     this.#options = options;
   }
 
-  /** Number of changes that the feed has published. */
   get published(): number {
     return this.#feed?.published ?? 0;
   }
 
-  /** Returns the change log. Opening it starts the recording of changes. */
   log(): Promise<ChangeLog> {
     return this.#log ??= this.#options.openLog().catch((error) => {
       this.#log = null;
@@ -51,7 +49,6 @@ export class OpenedLog {
     return this.#context ?? Promise.resolve(null);
   }
 
-  /** Closes the log and the context if they are open. */
   async close(): Promise<void> {
     const [context, log] = await Promise.allSettled([this.#context, this.#log]);
     if (context.status === "fulfilled") context.value?.feed.close();

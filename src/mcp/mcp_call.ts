@@ -18,7 +18,6 @@ export interface McpCall {
   readonly user: string | null;
   /** Resolves when the service has read changed tables. Absent if the tables cannot change. */
   readonly current?: () => Promise<void>;
-  /** Sends a request to this service on behalf of the caller. */
   fetch(request: Request): Promise<Response>;
 }
 

@@ -12,7 +12,6 @@ export interface ToolContext {
   readonly send: SendToolRequest;
   /** The base path of the resources, including the path at which the app is mounted. */
   readonly indexBase: string;
-  /** The resources, by the names that tools use for them. */
   readonly resources: ReadonlyMap<string, ToolResource>;
 }
 
@@ -29,7 +28,6 @@ export interface ToolResource {
 /** The arguments of a tool call, which the tool's schema has validated. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** Maximum number of rows in one response of a tool. */
 const maxRows = 20;
 
 /** The number of fields, besides the key, in the response to a tool call without `select`. */

@@ -1,4 +1,3 @@
-/** Maximum number of characters in one response of a tool. */
 const maxCharacters = 20_000;
 
 /** Maximum number of characters of one string, or 80 if the response is still too long. */

@@ -1,6 +1,5 @@
 import { callerHeaders } from "../protocol/caller_headers.ts";
 
-/** A request that an MCP tool sends to the service. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Percent-encoded path and query: `/books?limit=20`. */

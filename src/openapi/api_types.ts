@@ -167,7 +167,6 @@ function operationsOf({ capabilities }: ResourceSchema): string {
   return own.length === 0 ? "never" : own.join(" | ");
 }
 
-/** Returns the decoded path of a resource, relative to the base path. */
 function relativePath(path: string, basePath: string): string {
   return path.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

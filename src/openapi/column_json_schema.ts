@@ -2,7 +2,6 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
-/** Adds the comment on a column to its schema. */
 export function withComment(schema: JsonSchema, { description }: ColumnInfo): JsonSchema {
   if (description === null) return schema;
   const words = [description, schema["description"]].filter((part) => part !== undefined);

@@ -58,7 +58,6 @@ function isLimited({ endpoint }: Route, resource: Resource): boolean {
 const text = { schema: { type: "string" } };
 const limitHeaders = { RateLimit: text, "RateLimit-Policy": text };
 
-/** The status, the description, the content and the headers of an operation's success. */
 type Success = readonly [
   status: number,
   description: string,
@@ -68,7 +67,6 @@ type Success = readonly [
 
 interface SuccessFacts {
   readonly resource: Resource;
-  /** The name of the resource in component names. */
   readonly name: string;
   /** The name of the called procedure, or null for another operation. */
   readonly procedure: string | null;

@@ -5,7 +5,6 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { bodyColumnSchema } from "./column_json_schema.ts";
 
-/** Returns the schemas of the members for relations in the body that creates a row. */
 export function relationsInCreateBody(resource: Resource): JsonSchema {
   return relationsOf(resource, (relation, members) => {
     const rows = relation.toMany ? { type: "array", items: row } : row;
@@ -16,7 +15,6 @@ export function relationsInCreateBody(resource: Resource): JsonSchema {
   });
 }
 
-/** Returns the schemas of the members for relations in the body that updates a row. */
 export function relationsInUpdateBody(resource: Resource): JsonSchema {
   return relationsOf(
     resource,

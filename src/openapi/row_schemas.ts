@@ -13,7 +13,6 @@ export function schemaRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the schemas of a resource's rows and bodies, by component name. */
 export function rowSchemas(
   resource: Resource,
   names: ComponentNames,

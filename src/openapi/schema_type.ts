@@ -9,7 +9,6 @@ export function toTsType(schema: unknown): string {
   return schema["nullable"] === true && !namesNull ? `${type} | null` : type;
 }
 
-/** Returns a property name for a TypeScript type, with quotes if necessary. */
 export function propertyName(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
 }

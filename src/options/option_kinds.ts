@@ -6,7 +6,6 @@ export interface NumberRange {
   readonly to?: number;
 }
 
-/** Describes an option that is a whole number in a range. */
 export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Option<
   number | undefined
 > {
@@ -26,7 +25,6 @@ export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
 
-/** Describes an option that is a finite number, optionally in a range. */
 export function number(
   { from, to = Number.MAX_VALUE }: NumberRange = { from: -Number.MAX_VALUE },
 ): Option<number | undefined> {

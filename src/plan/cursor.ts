@@ -129,7 +129,6 @@ export function requireUnchangedPosition(
   );
 }
 
-/** Converts the stored values of a position to a string for a cursor. */
 export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }

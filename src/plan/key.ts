@@ -89,7 +89,6 @@ export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   );
 }
 
-/** Returns a filter that matches the rows with these keys. */
 export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
@@ -123,7 +122,6 @@ export function keyId(key: Key, table: KeyColumns): string {
   );
 }
 
-/** Returns true if two values of a key column identify the same row. */
 export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {
   return kindOfColumn(column).compare?.(left, right) === 0 ||
     identityText(left, column) === identityText(right, column);

@@ -16,7 +16,6 @@ export interface IncludeSyntax {
 export const includeLimits = {
   /** The maximum length of the whole parameter, in UTF-16 units. */
   length: 4096,
-  /** The maximum depth of nested relations. */
   depth: 3,
   relations: 16,
 } as const;

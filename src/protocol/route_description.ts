@@ -9,7 +9,6 @@ export interface RouteDescription {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
-  /** The schema of the JSON body. Absent if the route reads no body. */
   readonly body?: JsonSchema;
   /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
@@ -17,7 +16,6 @@ export interface RouteDescription {
   readonly answers: Readonly<Record<number, ResponseDescription | null>>;
   readonly problems: readonly ProblemSlug[];
   readonly needsUser: boolean;
-  /** The descriptions of the path parameters, by parameter name. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 

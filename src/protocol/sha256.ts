@@ -6,7 +6,6 @@
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
-/** Returns the digest of a message. */
 export function sha256(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const padded = new Uint8Array(Math.ceil((message.length + 9) / blockBytes) * blockBytes);
   padded.set(message);

@@ -50,7 +50,6 @@ export class EventLoopTurnCounter {
   #count = 0;
   #isScheduled = false;
 
-  /** The number of turns of the event loop that have begun. */
   get count(): number {
     return this.#count;
   }

@@ -15,7 +15,6 @@ export function constraintName(parts: readonly string[], what: string): string {
   return `${start}_${hash}_${what}`;
 }
 
-/** Returns a short hash of several strings. */
 export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }

@@ -3,7 +3,6 @@
  * `JSON.rawJSON` creates such objects, and `JSON.stringify` writes their digits unchanged.
  */
 export interface ExactNumber {
-  /** The digits of the number as JSON text. */
   readonly rawJSON: string;
 }
 

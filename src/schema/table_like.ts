@@ -106,7 +106,6 @@ export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   );
 }
 
-/** Describes a Drizzle table. The description is stored in the table for later calls. */
 function describe(table: DrizzleTable): TableInfo {
   if (hasTableInfo(table)) return table[tableInfoKey];
   const info = describeDrizzleTable(table);

@@ -30,10 +30,8 @@ export interface ForeignKeyPart {
   readonly actions: ForeignKeyActions;
 }
 
-/** The constraints that a table's third argument declares. */
 export interface DeclaredConstraints
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
-  /** Return the foreign keys, when all tables are declared. */
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 

@@ -8,7 +8,6 @@ import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./searc
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 
-/** The tables that store one search index in a database. */
 export interface DocumentTable {
   /** Describes the format of the tables. If it changes, the tables are created again. */
   readonly shape: string;
@@ -16,7 +15,6 @@ export interface DocumentTable {
   readonly creation: readonly string[];
   /** See {@link LocalIndex.needsSavepoint}. */
   readonly needsSavepoint: boolean;
-  /** Writes changes of documents, at most one for each document. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
   matches(query: SearchQuery, within: Fragment | null): Fragment;

@@ -35,7 +35,6 @@ export async function indexRows(
   });
 }
 
-/** Returns the index changes for rows that an open transaction has written. */
 export async function indexChangesInTransaction(
   { index, versions }: IndexedTable,
   keys: readonly Key[],

@@ -43,7 +43,6 @@ export class OpenIndex implements IndexedTable {
   #cancelRetry = () => {};
   /** True while the index is being prepared or filled, and between retries. */
   #isBuilding = false;
-  /** True if the engine has lost the index since it was filled. */
   #wasLost = false;
   /** The last error of preparing or filling the index; null after a success. */
   #failure: { readonly error: unknown } | null = null;
@@ -69,7 +68,6 @@ export class OpenIndex implements IndexedTable {
     return this.#state === "filled";
   }
 
-  /** Starts to prepare and fill the index in the background. */
   start(): void {
     this.#work = this.#prepareAndFill(1);
   }

@@ -29,7 +29,6 @@ export interface IndexDescription {
   readonly driver: Driver;
 }
 
-/** A search index of one table, and how its rows are read. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
   /** The key and the fields. Decoders are cached by this array, so it is always the same object. */

@@ -31,7 +31,6 @@ export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   return terms.length === 0 ? null : { terms };
 }
 
-/** Returns the words in a string that match the query, whose last word is a prefix. */
 export function wordsAsWritten(
   words: readonly string[],
   { terms }: SearchQuery,

@@ -60,7 +60,6 @@ function originMistake(given: unknown): string | null {
 
 const exampleOrigin = "https://example.com";
 
-/** The request headers that this service reads. */
 const requestHeaders = [
   "Authorization",
   "Content-Type",

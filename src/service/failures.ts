@@ -24,7 +24,6 @@ function hasLeft(error: unknown, request: Request): boolean {
 /** How long refusals because of overload are counted before one report, in milliseconds. */
 const countedMs = 10_000;
 
-/** Creates the function that converts errors to responses and reports internal errors. */
 export function createErrorResponder(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,

@@ -4,7 +4,6 @@ import type { H, RouterRoute } from "@hono/hono/types";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 
-/** A handler with its route, as Hono registers it. */
 export type RegisteredHandler = [handler: H, route: RouterRoute];
 
 /**

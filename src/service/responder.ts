@@ -93,7 +93,6 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
 /** A string of at least this length and its head usually exceed 512 bytes. */
 const minChunkedLength = 200;
 
-/** Returns the body as it is sent. A long string is sent as a stream with a length header. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
   if (typeof body !== "string" || body.length < minStreamedLength) return body;
   headers["content-length"] = String(Buffer.byteLength(body));

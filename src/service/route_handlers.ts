@@ -38,7 +38,6 @@ export interface RouteHandlersOptions {
   readonly mountedAt: string;
 }
 
-/** A request that no middleware has handled. */
 export interface DirectRequest extends ReceivedRequest {
   readonly caller: DirectCaller;
 }
@@ -70,7 +69,6 @@ export class RouteHandlers {
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
-  /** Returns the handler for a resource's route, if this app has matched the route. */
   matched(route: ResourceRoute): H {
     return (context: Context<AppEnv>) =>
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");

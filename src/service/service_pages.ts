@@ -11,7 +11,6 @@ import type { User } from "../auth/user.ts";
 import { pageSecurityPolicy } from "./html_page.ts";
 import { problemIndexPage, problemPage } from "./problem_page.ts";
 
-/** A page of the service itself, independent of resources. */
 export interface ServicePage {
   /** The path in the syntax of Hono routes. */
   readonly path: string;
@@ -38,7 +37,6 @@ export interface PageRequest {
   address(): string | null;
 }
 
-/** The parts of the service whose state its pages report. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];

@@ -115,7 +115,6 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-/** Returns a fragment for a table's name, prefixed by its schema if it has one. */
 export function tableName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): Fragment {
@@ -137,7 +136,6 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Returns the SQL name of a table, with its schema if it has one. */
 export function sqlName(
   { schema, name }: { readonly schema: string | null; readonly name: string },
 ): string {
@@ -166,7 +164,6 @@ function textsOfList(fragments: readonly Fragment[], separator: string): readonl
   return texts;
 }
 
-/** Converts a fragment of SQL to a statement, whose text has a placeholder for each value. */
 export function toStatement(
   { texts, values, isKept }: Fragment,
   placeholder: (position: number) => string,

@@ -4,7 +4,6 @@ import type { Fragment } from "./fragment.ts";
 /** Says if a list must contain all items or at least one of them, in a {@link ListDialect}. */
 export type Quantifier = "all" | "any";
 
-/** An item to find in a list in a document. Numbers are strings with all their digits. */
 export type DocumentItem = string | boolean | { readonly number: string };
 
 /** The part of a dialect for the items of lists, in list columns and in JSON documents. */

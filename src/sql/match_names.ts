@@ -8,5 +8,4 @@ export function matchKeyColumn(index: number): Fragment {
   return identifier(`_k${index}`);
 }
 
-/** The column with the rank of a match. The best match has the lowest rank. */
 export const matchRankColumn: Fragment = identifier("_rank");

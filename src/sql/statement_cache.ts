@@ -16,7 +16,6 @@ interface Places<Key> {
   set(key: Key, place: CacheNode): unknown;
 }
 
-/** Represents a value in the path to a node. */
 export const valueInPath: SqlStrings = Object.freeze([]);
 
 /** The maximum total size of all strings. It is needed because clients can send any filter. */
@@ -56,7 +55,6 @@ export class StatementCache {
     return this.#placeAt(separator, this.#lists);
   }
 
-  /** Returns the node that a next part leads to. */
   after(place: CacheNode, part: SqlStrings): CacheNode {
     return this.#placeAt(part, place.after);
   }

@@ -67,7 +67,6 @@ export class Entries {
     return posted;
   }
 
-  /** Replaces the open reservations of the account. */
   hold(holds: readonly OpenHold[]): void {
     this.#state = { ...this.#state, holds };
   }

@@ -4,7 +4,6 @@ import { hashPart, namePart } from "../../kv/key_encoding.ts";
 export const ledgerKeys = {
   /** The balance and open reservations of an account. Every operation writes this key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
-  /** The prefix of the keys with the states of all accounts. */
   states: ["credits", "state"],
   /** One entry of an account, which is never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [
@@ -12,12 +11,10 @@ export const ledgerKeys = {
     seq,
   ],
   entries: (account: string): KeyValueKey => ["credits", "entry", partOf(account)],
-  /** The result of an operation with an idempotency key. */
   operation: (account: string, key: string): KeyValueKey => [
     ...["credits", "key", partOf(account)],
     hashPart(key),
   ],
-  /** A reservation of an account, open or ended. */
   reservation: (account: string, id: string): KeyValueKey => [
     ...["credits", "reservation", partOf(account)],
     hashPart(id),

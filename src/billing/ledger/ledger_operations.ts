@@ -58,7 +58,6 @@ export interface BalanceChange {
   readonly allowNegative: boolean;
 }
 
-/** Changes a balance by a grant or a consumption. */
 export function changeBalance(
   posting: Entries,
   given: BalanceChange,

@@ -1,7 +1,6 @@
 import type { KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { OperationRecord, ReservationRecord } from "./ledger_operations.ts";
 
-/** Casts the value that is stored for an operation. */
 export function asOperation(value: unknown): OperationRecord | undefined {
   // The cast is safe, because no other code writes these keys.
   return value as OperationRecord | undefined;

@@ -8,7 +8,6 @@ export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,
 ];
 
-/** Returns the prices and quantities of a checkout as a string for its metadata. */
 export function pricesText(items: readonly CheckoutItem[]): string {
   return items.map(({ priceId, quantity }) => `${priceId}*${quantity}`).join(" ");
 }

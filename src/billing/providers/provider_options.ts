@@ -18,7 +18,6 @@ export interface ProviderOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Defines the options that all billing providers have. */
 export const providerOptionRules = {
   webhookSecret: either(keyOption(), listOf("secrets", keyOption())),
   toleranceMs: timerMs().default(300_000),

@@ -14,7 +14,6 @@ export interface SourceArguments extends GivenAdditions {
   readonly schemas: readonly string[] | null;
 }
 
-/** Returns the configuration of an app that writes to the given or configured database. */
 export async function configOfSource(
   { database, config, schemas, additions }: SourceArguments,
   runtime: Runtime,

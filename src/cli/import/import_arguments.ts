@@ -18,7 +18,6 @@ export interface ImportCommand extends SourceArguments {
   /** Number of rows in a transaction; null to import all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
-  /** How the file is read. */
   readonly reading: ImportFileOptions;
 }
 

@@ -13,7 +13,6 @@ import { reopeningApp, type ReplaceableApp } from "./replaceable_app.ts";
 
 /** How a service is opened, and when it checks if its tables have changed. */
 export interface ReopeningOptions {
-  /** Opens the service for the current tables. */
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
   /** True to check the tables every few seconds; else only after signals and failures. */
   readonly watches: boolean;

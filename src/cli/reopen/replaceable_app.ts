@@ -24,7 +24,6 @@ export interface SchemaChecks {
   readonly ended: () => Promise<void>;
   /** The schema version that the last check found; null if unknown. */
   readonly version: () => string | null;
-  /** Resolves when the current app is the one for the current tables. */
   readonly current: () => Promise<unknown>;
 }
 

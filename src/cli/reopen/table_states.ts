@@ -4,13 +4,9 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export type TableStates = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
-  /** The properties of each column as a string, by column name. */
   readonly columns: ReadonlyMap<string, string>;
-  /** The properties of the table's keys as a string. */
   readonly keys: string;
-  /** The comment on the table as a string. */
   readonly comment: string;
-  /** The rights that the database user lacks, as a string. */
   readonly rights: string;
 }
 

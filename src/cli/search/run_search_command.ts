@@ -34,7 +34,6 @@ export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();
 
-  /** Number of search indexes whose progress was printed. */
   get count(): number {
     return this.#indexes.size;
   }

@@ -208,10 +208,8 @@ function isInMemory(kv: ServeConfig["kv"]): boolean {
   return typeof kv === "string" && findDenoOpenKv() === undefined;
 }
 
-/** A worker's channel to its supervisor. */
 export type SupervisorChannel = ReturnType<typeof openSupervisorChannel>;
 
-/** Opens the channel that the supervisor has created for this process. */
 export function openSupervisorChannel() {
   const listenOrder = Promise.withResolvers<ListenOrder>();
   const lost = Promise.withResolvers<void>();

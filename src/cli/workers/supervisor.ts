@@ -55,7 +55,6 @@ export class Supervisor {
     });
   }
 
-  /** Stops all workers by a signal. A second signal kills them. */
   stop(signal: StopSignal, reachedWorkers: boolean): void {
     const now = this.#runtime.clock.elapsedMs();
     if (this.#stoppedAt === null) {

@@ -18,7 +18,6 @@ export interface WorkerGroupOptions {
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;
-  /** All worker processes, also those that start or retire. */
   readonly #processes = new Set<WorkerProcess>();
   /** Workers start to listen one after the other: the balancer must know their order. */
   readonly #listening = new Semaphore(1);

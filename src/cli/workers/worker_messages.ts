@@ -16,7 +16,6 @@ export type WorkerReport =
 
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
-/** An order to a worker that listens. */
 export type WorkerOrder =
   /** The worker must stop, because another one replaces it. */
   | { readonly kind: "retire"; readonly filter: LeftOutSocket }

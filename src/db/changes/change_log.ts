@@ -6,7 +6,6 @@ import type { Position } from "./log_position.ts";
 
 /** A committed change of one row in the change log, by any program. */
 export interface Change {
-  /** A number that increases with every change of the same row. */
   readonly seq: number;
   /** The transaction of the change if positions in the log are snapshots, else null. */
   readonly transaction: bigint | null;
@@ -44,7 +43,6 @@ export interface ChangeLogStep {
 
 /** The change log of one database. It is written in the transactions that change the rows. */
 export interface ChangeLog {
-  /** The tables whose changes the log contains. */
   readonly tables: ReadonlySet<TableInfo>;
   /** A random secret that encrypts the clients' resume tokens. It is stored in the database. */
   readonly secret: string;

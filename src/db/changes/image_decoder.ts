@@ -62,7 +62,6 @@ function recordedColumns(
   };
 }
 
-/** Returns the member of a row image with this name. Ignores case, as SQLite does for names. */
 function inAnyCase(members: ReadonlyMap<string, string>, name: string): string | undefined {
   const lower = name.toLowerCase();
   for (const [other, raw] of members) if (other.toLowerCase() === lower) return raw;

@@ -11,7 +11,6 @@ export interface SequencePosition {
   readonly kind: "sequence";
   /** The epoch (the lifetime of one log). A number is meaningless in another epoch. */
   readonly epoch: string;
-  /** The number of the last change that the position covers. */
   readonly seq: number;
   /** The random number of change `seq`. After a restore, another change can have the same `seq`. */
   readonly mark: number;
@@ -52,7 +51,6 @@ export function parseLogPosition(token: string): Position | null {
   return position !== null && printLogPosition(position) === token ? position : null;
 }
 
-/** Returns true if a position in the change log covers a change of the same epoch. */
 export function coversChange(position: Position, change: ChangeNumbers): boolean {
   if (position.kind === "sequence") return change.seq <= position.seq;
   return change.transaction !== null && sees(position, change.transaction);
@@ -107,7 +105,6 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** The properties of a change that determine its position in the log. */
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;

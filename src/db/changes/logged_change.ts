@@ -7,7 +7,6 @@ import { createRowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { createCompletenessTest, type DecodeImage, imageDecoder } from "./image_decoder.ts";
 
-/** The cells that a row of the change log has on every engine. */
 interface LogCells {
   readonly seq: SqlValue;
   readonly op: SqlValue;

@@ -20,7 +20,6 @@ export interface PollingListener {
 
 /** How to check for changes of other processes. */
 export interface PollingMethod {
-  /** Returns true if there was a change. */
   readonly poll: () => Promise<boolean>;
   readonly minMs: number;
   readonly maxMs: number;
@@ -37,11 +36,9 @@ export interface ChangeLogSetup {
 export interface ImageFormat {
   /** Returns the values exactly as the row image contains them, by the columns' database names. */
   parse(image: string): ReadonlyMap<string, string>;
-  /** Returns a value as a driver reads it from its column. */
   decodeCell(raw: string, column: ColumnInfo): SqlValue;
 }
 
-/** How an engine records changes and reads them. */
 export interface ChangesEngine {
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
   readonly images: ImageFormat;

@@ -59,7 +59,6 @@ export interface RolesEngine {
   ): Promise<ReadonlyMap<TableInfo, readonly PolicyBypass[]>>;
 }
 
-/** The values of a row by column, as a write contains them. */
 export type RowValues = ReadonlyMap<ColumnInfo, unknown>;
 
 /** The known properties of a write that a constraint rejected. */

@@ -23,6 +23,5 @@ export interface PlanningFacts {
   readonly castsCanFail: boolean;
   /** Returns the SQL that converts the values of a column from one type to another. */
   conversion(column: string, from: string, to: string): string;
-  /** Returns an SQL expression that converts a value to a type. */
   cast(value: string, type: string): string;
 }

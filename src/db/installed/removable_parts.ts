@@ -1,7 +1,6 @@
 /** A part that the service has added to a database, and the statement that removes it. */
 export interface RemovablePart {
   readonly kind: "trigger" | "function" | "table";
-  /** The name for the operator. */
   readonly name: string;
   readonly drop: string;
 }

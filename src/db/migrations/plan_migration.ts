@@ -19,7 +19,6 @@ export interface PlannedMigration {
   readonly plan: MigrationPlan;
   /** The declared tables that exist. */
   readonly pairs: readonly PairedTable[];
-  /** The differences that the plan describes in words. */
   readonly differences: readonly Difference[];
 }
 

@@ -5,7 +5,6 @@ import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import type { NamedDifference } from "./find_drift.ts";
 
-/** A table to check at startup, and its database. */
 export interface TableOfDriver {
   readonly table: TableInfo;
   readonly driver: Driver;

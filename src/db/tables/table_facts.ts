@@ -6,7 +6,6 @@ import type { TableOfDriver } from "./check_tables.ts";
 
 /** Facts about tables that only the database knows. {@link addTableFacts} fills the sets. */
 export interface TableFacts {
-  /** The columns that are the first of an index. */
   readonly indexed: Set<ColumnInfo>;
   /** The tables whose definitions contain ON CONFLICT, such as ON CONFLICT REPLACE. */
   readonly conflicting: Set<TableInfo>;

@@ -206,7 +206,6 @@ interface ResultCell {
   readonly name: string;
   readonly column: ColumnInfo | null;
   readonly computed: boolean;
-  /** The type of an untyped value, if the engine has types. */
   readonly type: number | null;
 }
 

@@ -24,10 +24,8 @@ export type SqlPart =
   | { readonly kind: "valueOf"; readonly column: ColumnInfo; readonly value: unknown }
   | { readonly kind: "value"; readonly value: unknown };
 
-/** A value and the column that determines the kind of the value. */
 export class ValueOfColumn {
   readonly column: ColumnInfo;
-  /** The value as in JSON. */
   readonly value: unknown;
 
   /** Internal. Programs call `db.sql.value()`. */

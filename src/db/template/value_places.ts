@@ -201,9 +201,7 @@ function listPlace(
 }
 
 interface Inserted {
-  /** The places of values, by the indexes of their tokens. */
   readonly places: ReadonlyMap<number, ValuePlace>;
-  /** The stored expressions with more than one token. */
   readonly stored: readonly AssignedExpression[];
 }
 

@@ -3,7 +3,6 @@ import { isSortable } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
 import type { SimpleView } from "./simple_view.ts";
 
-/** Returns true if the engine treats two names as equal. */
 export type NameEquality = (left: string, right: string) => boolean;
 
 /**

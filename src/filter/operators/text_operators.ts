@@ -52,7 +52,6 @@ const equalFolded: TextTest = {
 /** The filter operator `%=`, also `=like=`: the string matches a pattern. */
 export const likeOperator: Operator = textOperator(like);
 
-/** All filter operators for text columns. */
 export const textOperators: readonly Operator[] = [
   likeOperator,
   negated(["!%=", "=nlike="], like),

@@ -2,7 +2,6 @@ import { TextMemo } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import { type FilterSyntax, termsOfSyntax } from "./filter_syntax.ts";
 
-/** Parses filter strings, and caches recent results. */
 export interface CachingFilterParser {
   /** Returns the syntax tree of a string, or null if blank. Throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;

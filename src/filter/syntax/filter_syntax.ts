@@ -13,7 +13,6 @@ export const filterLimits = {
    * planning time of the database grows with the square of their number.
    */
   walks: 16,
-  /** The maximum number of names that lead into a JSON document. */
   pathNames: 10,
   /** The maximum number of path names that could also be array indexes. */
   pathIndexes: 3,
@@ -74,7 +73,6 @@ export interface InsertedSyntax {
   readonly at: number;
 }
 
-/** Returns the direct terms of a syntax tree. */
 export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
   if ("terms" in syntax) return syntax.terms;
   return "term" in syntax ? [syntax.term] : [];

@@ -45,7 +45,6 @@ interface State extends Scanner {
   readonly openedAt: number[];
   comparisons: number;
   values: number;
-  /** The maximum number of values in one list. */
   readonly listValues: number;
 }
 

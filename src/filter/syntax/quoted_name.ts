@@ -60,7 +60,6 @@ export function findQuotedNames(text: string): QuotedNameFinder {
   };
 }
 
-/** Splits a list of names at its commas outside of quotes. */
 export function splitNames(text: string): readonly string[] {
   if (!text.includes('"')) return text.split(",").map((item) => item.trim());
   const items: string[] = [];

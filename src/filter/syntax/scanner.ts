@@ -17,7 +17,6 @@ export function skipSpace(scanner: Scanner): void {
   while (isSpace(peekCode(scanner))) scanner.at++;
 }
 
-/** Returns true for the code of a space, tab, CR or LF. */
 export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }

@@ -14,7 +14,6 @@ export interface Debit {
    * a hook or a CAPTCHA provider, so never call it in a transaction.
    */
   charge(items: number, embedded?: readonly EmbeddedItems[]): void | Promise<void>;
-  /** Refunds the tokens for items above this number. */
   refundExcess(items: number): void;
 }
 

@@ -16,7 +16,6 @@ export interface TakeResult {
   readonly isGranted: boolean;
   /** Number of tokens taken; negative if tokens were returned. */
   readonly amount: number;
-  /** The tokens that are left, as far as this process knows. */
   readonly left: Bucket;
 }
 

@@ -52,7 +52,6 @@ export class RequestBudget {
       this.#taken + roundingTolerance >= this.capacity;
   }
 
-  /** Sets the cost of items of other resources. */
   setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;
   }

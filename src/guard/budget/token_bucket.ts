@@ -31,7 +31,6 @@ export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
 /** Tolerance for rounding errors in tokens, so that a token is there after the computed wait. */
 export const roundingTolerance = 1e-6;
 
-/** Returns the policy of a bucket that refills continuously. */
 export function tokenBucketPolicy(
   name: string,
   { capacity, refillPerMinute }: BudgetClassOptions,

@@ -9,7 +9,6 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
  */
 export type ClaimToken = (id: string) => Promise<KeyClaim | null>;
 
-/** Keeps the claims in the store that all processes share. */
 export function createTokenClaims(store: KeyValue): ClaimToken {
   // Remembers used tokens, so that they are refused without calling the store.
   const used = boundedMap<string, boolean>(20_000);

@@ -19,7 +19,6 @@ export interface SiteVerifyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** A space in a key is a mistake of copying. */
 const key = testedValue<string>(
   "a key as the vendor gave it, without spaces",
   (given) => headerTextOptionRule.rules.fits(given),

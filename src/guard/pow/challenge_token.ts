@@ -17,7 +17,6 @@ export interface OpenedToken extends PowChallenge {
   readonly id: string;
 }
 
-/** Converts proof-of-work challenges to tokens, and tokens to challenges. */
 export type ChallengeTokens = ReturnType<typeof createChallengeTokens>;
 
 /**

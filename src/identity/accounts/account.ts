@@ -10,7 +10,6 @@ export interface Account {
   readonly roles: readonly string[];
   /** True if the account can neither log in nor use a session. */
   readonly isDisabled: boolean;
-  /** The hash of the password, with its parameters and its salt. */
   readonly passwordHash: string;
 }
 
@@ -28,7 +27,6 @@ export interface Accounts {
   add(account: NewAccount): Promise<Account | null>;
   /** Replaces the password hash. Returns false if `account` is outdated. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
-  /** Changes an account. Returns false if there is no such account. */
   change(id: string, change: AccountChange): Promise<boolean>;
   /** Returns the accounts whose ids follow `after`, sorted by id. */
   list(after: string | null, limit: number): Promise<readonly Account[]>;
@@ -57,7 +55,6 @@ export async function setAccountDisabled(
   }
 }
 
-/** Returns the user of an account, as scopes and hooks see it. */
 export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }

@@ -26,7 +26,6 @@ export class HourlyCounters {
     this.#hotKeys = new HotKeys(store, runtime);
   }
 
-  /** Counts one event, and returns the current count. */
   add(event: string, subject: string): Promise<number> {
     const now = this.#runtime.clock.now();
     return this.#hotKeys.update(keyOf(event, subject), (value) => {

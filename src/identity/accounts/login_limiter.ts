@@ -9,7 +9,6 @@ interface Turns {
   readonly semaphore: Semaphore;
   /** The logins that hold budget tokens, which they return after a success. */
   readonly running: Set<Promise<void>>;
-  /** The number of running and waiting logins. */
   count: number;
 }
 

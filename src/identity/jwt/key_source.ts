@@ -7,7 +7,6 @@ import { type Verification, type VerificationKey, verifyJwt } from "./verify_jwt
 /** Verifies a token with the configured keys. Rejects with a 503 while no keys could be fetched. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** The clock and the observer, and the callback for changed keys. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
@@ -43,7 +42,6 @@ const refused: Verification = {
   reason: "it is not a token that was signed for this service",
 };
 
-/** Returns a function that accepts a token if any of these functions accepts it. */
 function byAny(verifications: readonly VerifyToken[]): VerifyToken {
   return async (token) => {
     let last: Verification = refused;

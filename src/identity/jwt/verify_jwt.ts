@@ -2,7 +2,6 @@ import type { KeyObject } from "node:crypto";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
 import type { JwtAlgorithm, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
 
-/** A key that verifies tokens, or a set of such keys. */
 export type VerificationKey = Uint8Array | KeyObject | ReturnType<typeof createLocalJWKSet>;
 
 export type Verification =

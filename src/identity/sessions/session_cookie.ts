@@ -51,12 +51,10 @@ export class SessionCookie {
     return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
   }
 
-  /** Adds the header that sets the cookie for the session's lifetime. */
   set(headers: Headers, { headers: sent, url }: Request, token: string, maxAgeMs: number): void {
     this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
   }
 
-  /** Adds the header that removes the cookie. */
   clear(headers: Headers, { headers: sent, url }: Request): void {
     this.#write(headers, this.#nameAt(sent, url), "", 0);
   }

@@ -88,7 +88,6 @@ export class Sessions {
     return { token, endsAt };
   }
 
-  /** Ends a session. Does nothing if it has ended already. */
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
     // Ends it in the cache first, so that this process rejects it even if the store fails.

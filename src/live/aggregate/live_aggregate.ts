@@ -94,7 +94,6 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     this.#listeners.add(listener);
   }
 
-  /** Removes a listener. Returns true if any listener remains. */
   remove(listener: AggregateListener): boolean {
     this.#listeners.delete(listener);
     const [eldest] = this.#listeners;

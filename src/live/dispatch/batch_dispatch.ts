@@ -46,7 +46,6 @@ export class BatchDispatch {
   readonly #fanOut: FanOut;
   readonly #events = new BatchEvents();
   readonly #deferred = new Map<TableInfo, DeferredEvaluations>();
-  /** The row changes of groups with included rows. Changes of one row are combined later. */
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
   readonly #affectedParents = new AffectedParents<IncludeGroup>(sharedIdentity);
   #relatedFilters: RelatedFilterDispatch | null = null;
@@ -70,7 +69,6 @@ export class BatchDispatch {
     }
   }
 
-  /** Handles a changed row of the table whose rows the group shows. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): void {
     this.isolate([group], () => this.#matchRow(group, rowChange));
   }

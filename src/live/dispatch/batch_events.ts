@@ -19,7 +19,6 @@ export class BatchEvents {
     return this.#transitions;
   }
 
-  /** The events for subscribers that need other events than the rest of their group. */
   get individual(): Iterable<readonly [SubscriberGroup, GroupEvents["individual"]]> {
     return this.#individual ?? [];
   }

@@ -36,7 +36,6 @@ export class ChangeDispatcher {
     this.#options = options;
   }
 
-  /** Adds a member to the subscriber group of a live query, and returns the group. */
   enter(query: LiveQuery): SubscriberGroup {
     const key = liveQueryKey(query);
     const group = this.#groups.get(key) ?? this.#open(key, query);

@@ -31,7 +31,6 @@ export class DeferredEvaluations {
     this.#table = table;
   }
 
-  /** The groups whose row changes wait for evaluation. */
   get groups(): readonly SubscriberGroup[] {
     return this.#deferred.map(({ group }) => group);
   }

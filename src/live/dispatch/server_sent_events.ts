@@ -3,7 +3,6 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { safeValue } from "../../schema/safe_numbers.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-/** The type of a server-sent event. The client acts by this type. */
 export type EventType =
   | "existing"
   | "added"

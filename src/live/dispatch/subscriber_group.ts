@@ -24,7 +24,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   includePaths: readonly IncludePath[];
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
-  /** The group table's columns that the filter reads. */
   readonly columnsRead: ColumnMask;
   /** Evaluates the filter for a row in memory; returns null if only the database can do so. */
   decide: InMemoryMatcher;
@@ -73,7 +72,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
   }
 
-  /** True if the group has live subscribers or transition listeners. */
   get hasListeners(): boolean {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }

@@ -80,7 +80,6 @@ export class ChangeFeed {
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Publishes changes up to a position. Returns false if the feed cannot reach the position. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (coversPosition(this.position, position)) return true;

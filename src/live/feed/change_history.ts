@@ -29,7 +29,6 @@ interface PositionInRing {
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
-  /** True if the history currently contains no later changes. */
   readonly isEnd: boolean;
   /** True if the window starts a step again although a part of that step was read before. */
   readonly isRepeated: boolean;

@@ -35,7 +35,6 @@ export class RingBuffer {
     return this.#end;
   }
 
-  /** The number that the next entry will have. */
   get next(): number {
     return this.#first + this.#entries.length;
   }

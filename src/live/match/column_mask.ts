@@ -42,7 +42,6 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   return bits;
 }
 
-/** Returns true if two rows certainly have the same stored value in a column. */
 export function isSameStored(before: Row, after: Row, column: ColumnInfo): boolean {
   return Object.is(columnValue(before, column), columnValue(after, column)) &&
     storedForm(before, column) === undefined && storedForm(after, column) === undefined;

@@ -30,7 +30,6 @@ export interface RowsToEvaluate {
 /** The result for a current row: if it matched at the last evaluation, and if it does now. */
 export interface RowEvaluation {
   readonly id: string;
-  /** The change to the current row, as the statement that evaluated the filter read it. */
   readonly rowChange: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
@@ -271,7 +270,6 @@ function decideRows<C extends RowsToEvaluate>(
   });
 }
 
-/** The keys of current rows to read, and the filters to evaluate for each row. */
 export interface CurrentRowsQuery {
   readonly table: TableInfo;
   readonly reader: RowReader;

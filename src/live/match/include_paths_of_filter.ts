@@ -49,7 +49,6 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   ];
 }
 
-/** Returns the path from rows of a table to the rows at the end. */
 export function pathTo(
   { name, parentSteps }: PathEnd,
   start: Pick<IncludePath, "table" | "decide" | "mayMatter">,

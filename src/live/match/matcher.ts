@@ -84,7 +84,6 @@ export function createMatcher(
   };
 }
 
-/** Estimates the cost of evaluating filters for row images, as a number of steps. */
 export function evaluationSteps(
   images: readonly RowImage[],
   filters: readonly Filter[],

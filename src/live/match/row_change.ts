@@ -45,7 +45,6 @@ export function rowChangesOf(change: Change): readonly RowChange[] {
   ];
 }
 
-/** Returns a row change for an unchanged row whose related rows have changed. */
 export function unchangedRow(row: Row, seq: number): RowChange {
   const image = { row };
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };

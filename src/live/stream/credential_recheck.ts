@@ -29,7 +29,6 @@ export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clo
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
-  /** The entries by user object. Each user object belongs to one credential. */
   readonly #entries = new Map<User, Entry>();
 
   constructor(options: CredentialRecheckOptions) {

@@ -39,7 +39,6 @@ export class HeartbeatTimer<T> {
     if (this.#size === 0) this.stop();
   }
 
-  /** Stops the timer until a member is added. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -42,7 +42,6 @@ export abstract class LiveStream {
     this.#opening = `${retryText(randomDelayBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
-  /** The query whose rows and changes the stream sends. */
   abstract get query(): LiveQuery;
 
   /** True if the stream has sent all changes that the feed has published. */
@@ -111,7 +110,6 @@ export abstract class LiveStream {
     this.end("");
   }
 
-  /** Sends a last text and ends the stream. */
   end(finalText: string): void {
     if (this.#isClosed) return;
     if (finalText !== "") this.send(finalText);

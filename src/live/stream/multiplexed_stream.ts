@@ -5,7 +5,6 @@ import type { StreamPart } from "./stream_part.ts";
 
 /** The primary key and field types of a subscription's rows; null for aggregates. */
 export interface SubscriptionRowDescription {
-  /** The fields of the primary key, in order. */
   readonly primaryKey: readonly string[] | null;
   /** The types of the readable fields. */
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;

@@ -22,7 +22,6 @@ export class ResumeTokens {
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
   }
 
-  /** Creates a resume token from a position and the digest of a live query. */
   create(position: string, queryDigest: string): string {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }

@@ -9,7 +9,6 @@ import type { Runtime } from "../../runtime/runtime.ts";
 
 /** A request whose scope can be checked again: its user and the policy that granted its rows. */
 export interface ScopedRequest {
-  /** The path of the resource. */
   readonly resource: string;
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;

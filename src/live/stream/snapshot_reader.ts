@@ -93,7 +93,6 @@ export class SnapshotReader {
     return await page;
   }
 
-  /** Drops the pages that are too old to be shared. */
   forgetOldPages(): void {
     const oldest = this.#options.clock.elapsedMs() - sharedForMs;
     for (const [id, { at }] of this.#recent) {

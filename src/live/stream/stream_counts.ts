@@ -6,7 +6,6 @@ export function noCounts() {
   return { rows: { ...none }, aggregates: { ...none }, resumed: 0 };
 }
 
-/** Counts an attempt to open a stream as opened or refused. */
 export async function countOpening<T>(counts: HubCounts["rows"], opening: Promise<T>): Promise<T> {
   try {
     const opened = await opening;

@@ -6,6 +6,5 @@ export interface StreamPart {
   endsAt(proposed: number): number;
   /** Attaches the live stream. `end` ends the stream with a resume token and a delay. */
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
-  /** Ends all parts, each with its resume token, and then the whole stream. */
   endWhole(delayMs: number): void;
 }

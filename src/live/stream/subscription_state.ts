@@ -109,7 +109,6 @@ export function windowLimits(
   return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
-/** Returns the state of a stream that has sent everything up to a position. */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: historyCursorAt(position), isNet: false, isRepeat: false };
 }
@@ -139,7 +138,6 @@ export function stateAfterSnapshot(held: HeldRows | null, position: Position): C
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
 
-/** The state that all live subscriptions share. */
 export const liveState: LiveState = Object.freeze({ kind: "live" });
 
 /** Returns the state of a live subscription whose client does not read its bytes. */

@@ -21,7 +21,6 @@ const optionsOf = {
   rpc: [],
 } satisfies Record<string, readonly string[]>;
 
-/** The calls whose options are checked. */
 export type CallName = keyof typeof optionsOf;
 
 /** Options that become headers of the request. */

@@ -17,7 +17,6 @@ export interface ResolvedFields {
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldListsOfUser | null;
-  /** The names of the field lists that depend on the caller. */
   readonly varying: ReadonlySet<FieldListName>;
 }
 
@@ -114,7 +113,6 @@ function narrowed(
 
 const listNames = ["readable", "writable", "immutable", "filterable", "sortable"] as const;
 
-/** Returns true if any of the lists is a function of the user. */
 export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }

@@ -123,7 +123,6 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
   };
 }
 
-/** Resolves the database of a resource, and all that depends on its driver. */
 function resolveDatabase(db: Options["db"], table: TableInfo, context: ResourceContext) {
   const driver = context.writeBy(db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
@@ -141,7 +140,6 @@ function resolveDatabase(db: Options["db"], table: TableInfo, context: ResourceC
   };
 }
 
-/** Resolves the protection of the operations and of the procedures of a resource. */
 function resolveProtections(
   options: Options,
   table: TableInfo,

@@ -19,7 +19,6 @@ export interface EtagPolicy {
   readonly keys: EtagKeys;
 }
 
-/** The ETag rules for a caller that cannot read all fields. */
 export interface CallerEtagRules {
   /** Columns that the caller cannot read. ETags contain them only if there are computed fields. */
   readonly withheld: ReadonlySet<ColumnInfo>;

@@ -78,7 +78,6 @@ export function jsonReply(
   return new DataReply(status, body, jsonHeaders(headers));
 }
 
-/** Builds the reply to a read with a JSON body, whose size is limited. */
 export function limitedReply(
   status: number,
   body: unknown,

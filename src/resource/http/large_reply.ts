@@ -62,7 +62,6 @@ export class LargeReply {
   }
 }
 
-/** A reply whose JSON was serialized in parts. */
 export interface SerializedReply {
   readonly reply: Reply;
   readonly bytes: number;

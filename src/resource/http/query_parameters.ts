@@ -33,7 +33,6 @@ const knownParameters: ReadonlySet<string> = new Set([
   "resumeFrom",
 ]);
 
-/** The names that other APIs use for query parameters, with the names in this API. */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["where", "filter"],
   ["fields", "select"],
@@ -87,7 +86,6 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
   return query;
 }
 
-/** Parameters that are lists of names. Names with special characters are quoted. */
 const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);

@@ -13,7 +13,6 @@ export interface BodyLimits {
   readonly bodyLimit: number;
   /** The longest time until the last byte, in milliseconds. A slower body fails with 408. */
   readonly bodyTimeoutMs: number;
-  /** The shared limit for all bodies that are being received. */
   readonly receiving: ReceivingBodyLimiter;
 }
 

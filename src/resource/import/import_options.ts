@@ -17,7 +17,6 @@ export interface ImportFileOptions {
   readonly ignoreExtra?: boolean | undefined;
 }
 
-/** The checked options of an import. */
 export interface ImportReading extends Omit<ImportFileOptions, "delimiter" | "map"> {
   readonly delimiter: string | null;
   readonly map: ReadonlyMap<string, string>;

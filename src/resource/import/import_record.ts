@@ -1,7 +1,6 @@
 /** An option with which an import would accept a line that it has refused. */
 export interface AcceptingOption {
   readonly name: "delimiter" | "null" | "encoding" | "map" | "ignoreExtra";
-  /** The value of the option as a string, as in a request. */
   readonly value: string;
 }
 

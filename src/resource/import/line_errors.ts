@@ -15,7 +15,6 @@ export interface ImportOutcome {
   readonly written: number;
 }
 
-/** A range of lines of an import. The last line belongs to the range. */
 export interface LineRange {
   readonly from: number;
   /** The last line, or null for the end of the body. */

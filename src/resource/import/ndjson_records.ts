@@ -7,7 +7,6 @@ import { recordTooLong, textBlocks, wholeLines } from "./text_blocks.ts";
 
 export interface RecordOptions {
   readonly maxRecordBytes: number;
-  /** The maximum number of member names in one record. */
   readonly maxFields: number;
   /** True if the NDJSON can contain numbers in the form of `numbers=safe`. Default: false. */
   readonly safeNumbers?: boolean;

@@ -11,7 +11,6 @@ export interface CsvRecord {
 }
 
 export interface CsvOptions {
-  /** The number of the first line. */
   readonly line: number;
   readonly delimiter: string;
   /** The field without quotes that means NULL, or null for none except the empty field. */

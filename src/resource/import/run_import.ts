@@ -176,7 +176,6 @@ class RowImport {
 
   #isPaid = true;
 
-  /** Writes a chunk. Returns true if its rows are stored. */
   async #write(chunk: RowChunk): Promise<boolean> {
     try {
       await this.#call.request.debit.charge(this.#rows);

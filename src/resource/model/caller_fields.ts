@@ -16,7 +16,6 @@ export type FieldListsOfUser = (user: User | null) => CallerFieldLists;
 
 /** The field lists of one caller, as the functions in the option `fields` return them. */
 export interface CallerFieldLists {
-  /** A string that is equal for callers with the same fields. */
   readonly id: string;
   /** The columns that the caller's database role cannot read or insert. Default: none. */
   readonly rights?: {

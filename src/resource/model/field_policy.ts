@@ -2,7 +2,6 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
 export interface FieldPolicy {
-  /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
   /** The columns that no body can change after the row was created. Contains no key columns. */

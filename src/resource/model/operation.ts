@@ -16,7 +16,6 @@ export interface ResourceRequest {
   /** The id in the path, still percent-encoded, or an empty string for routes without an id. */
   readonly segment: string;
   readonly query: Query;
-  /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
   /** True if bodies and responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
@@ -91,7 +90,6 @@ export interface RelatedWrite {
   readonly access: "create" | "update" | "delete";
   /** The number of rows. The resource of the rows determines what each row costs. */
   readonly count: number;
-  /** The path of the first row in the body. */
   readonly bodyPath: BodyPath;
 }
 
@@ -133,11 +131,9 @@ export interface Operation<Intent, Plan, Outcome> {
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** Returns the number of rows in the body. The request is charged for each row. */
   items?(intent: Intent): number;
-  /** Returns the other resources that the operation reads, by an include or by a filter. */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
-  /** Returns the plan as data. A plan needs a grant, so every operation is authorized. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
   /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error of a hook. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;

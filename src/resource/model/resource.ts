@@ -28,7 +28,6 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
-/** The computed fields of a resource, and the functions that compute them. */
 export interface ComputedFields {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
   /** Reports that the function of a computed field has thrown. The field is then null. */
@@ -73,7 +72,6 @@ export interface ImportPolicy {
   readonly maxBytes: number;
 }
 
-/** Limits for the reads of one request. */
 export interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
@@ -81,13 +79,11 @@ export interface ReadCostLimits {
   readonly queryTimeoutMs: number;
 }
 
-/** The resources of an app, by the tables that they serve. */
 export interface ResourcesByTable {
   /** Returns the first resource that serves a table, or undefined if there is none. */
   get(table: TableInfo): Resource | undefined;
 }
 
-/** The parts that all resources of an app share. */
 export interface SharedParts {
   /**
    * Returns the role and the claims with which the database runs a caller's statements, as the
@@ -116,7 +112,6 @@ export interface Resource extends SharedParts {
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
-  /** The database handle that hooks and procedures receive. */
   readonly db: DatabaseHandle;
   /** Returns the operations of the app for a caller in code. They use this resource's database. */
   api(caller: CodeCaller): CodeApi<AnyApi>;

@@ -8,7 +8,6 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The only member of a Standard Schema that the service uses. */
   readonly "~standard": {
-    /** The version of the specification. */
     readonly version: 1;
     /** The library that made the schema. */
     readonly vendor: string;

@@ -13,7 +13,6 @@ import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { issuePath, type SchemaIssue } from "../model/standard_schema.ts";
 
-/** A call of a named procedure over HTTP. */
 export interface ProcedureCall {
   readonly name: string;
   readonly call: ResourceCall;

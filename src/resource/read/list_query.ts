@@ -26,7 +26,6 @@ export function softDeleteFilter(
   return parseFlag(query, "withDeleted") ? allRows : undeleted;
 }
 
-/** Parses the query parameters that lists and exports share. */
 export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
   const order = parseOrder(query.get("orderBy") ?? null, table, fields);

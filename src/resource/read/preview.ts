@@ -54,7 +54,6 @@ export function planPreview(
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 
-/** Returns true if a primary key identifies each row. */
 function hasFindingKey({ primaryKey }: TableInfo): boolean {
   return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }

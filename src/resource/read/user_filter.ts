@@ -49,7 +49,6 @@ export function resolveBuiltFilter(given: Rule, resource: Resource): Filter | nu
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
 
-/** A comparison of a user's filter, with its position in the string. */
 export interface PositionedComparison {
   readonly syntax: ComparisonSyntax;
   readonly comparison: Comparison;

@@ -4,7 +4,6 @@ import type { Relation } from "../../schema/relation.ts";
 import type { AdditionalGrants, RelatedWrite } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** For operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
 /** For operations that write only rows of their own table. */

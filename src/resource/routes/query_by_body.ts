@@ -82,7 +82,6 @@ function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Rep
   return tagged(body);
 }
 
-/** Hashes a body that is in memory in parts. Returns a stream of the same parts. */
 async function hashParts(
   body: ReadableStream<Uint8Array>,
   hash: { update(part: Uint8Array): unknown },

@@ -61,7 +61,6 @@ export async function countRejectedRequest(
   return admission.finishReply({ status: 401, headers: {}, body: null }).headers;
 }
 
-/** Returns true if any of these routes has a rate limit. */
 export function haveRateLimit(routes: readonly ResourceRoute[]): boolean {
   return routes.some(({ endpoint, resource }) => {
     const protection = endpoint.protection(resource);

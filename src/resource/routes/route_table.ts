@@ -136,7 +136,6 @@ export const idParameter = "/:id";
 
 export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 
-/** The routes of one resource, by the path below the resource's own path. */
 export type ResourcePaths = ReturnType<typeof createResourcePaths>;
 
 export function createResourcePaths(url: string) {

@@ -53,7 +53,6 @@ export interface Included {
   readonly view: View;
   /** The related rows. A row that is nested in several groups occurs once for each group. */
   readonly rows: readonly Row[];
-  /** The columns that were read for these rows. */
   readonly read: readonly ColumnInfo[];
   /** For each row, the index of its group. Parents with equal keys share a group of nested rows. */
   readonly places: readonly number[];
@@ -254,7 +253,6 @@ export interface RelationFilter {
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
-  /** The optimistic id that the client chose for the write. */
   readonly optimisticId?: string | null;
 }
 
@@ -309,7 +307,6 @@ export function requireFittingReply(
   if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRowsPart);
 }
 
-/** Returns the header with a row's ETag for a JSON response. */
 export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
   // A strong ETag means identical bytes, and a proxy that recompresses would change them.

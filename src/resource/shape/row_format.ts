@@ -19,9 +19,7 @@ export interface WriterOptions {
   readonly escapesFormulas: boolean;
 }
 
-/** Writes the rows of one export. */
 export interface RowWriter {
   readonly head: string;
-  /** Writes rows that are already masked. */
   write(rows: readonly Row[]): string;
 }

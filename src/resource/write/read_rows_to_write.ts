@@ -33,7 +33,6 @@ export interface KeyedRows {
   /** The unique key that identifies the rows. Default: the primary key. */
   readonly by?: KeyColumns;
   readonly where: Filter;
-  /** The columns to read, including the columns of the key. */
   readonly columns: readonly ColumnInfo[];
   /** True to lock the rows until the transaction ends. */
   readonly lock?: true;

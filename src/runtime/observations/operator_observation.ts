@@ -12,7 +12,6 @@ export interface OperatorObservation {
   readonly user: string | null;
 }
 
-/** Describes a write of the operator in one line. */
 export function describeOperatorObservation(
   { method, path, status, user }: OperatorObservation,
 ): string {

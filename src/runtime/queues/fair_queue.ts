@@ -25,7 +25,6 @@ export class FairQueue<Item> {
     return this.#waiting.get(identity)?.size ?? 0;
   }
 
-  /** Adds an item for an identity. Returns false if too many items wait. */
   add(identity: string, item: Item): boolean {
     const ofIdentity = this.#waiting.get(identity) ?? new Set<Item>();
     if (this.#size >= this.#maxWaiting || ofIdentity.size >= this.#maxWaiting / 2) return false;

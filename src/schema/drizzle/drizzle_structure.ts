@@ -47,10 +47,8 @@ export interface DrizzleColumn {
   readonly isAlias?: boolean;
   /** In the newer release line: the number of dimensions of an array. */
   readonly dimensions?: number;
-  /** Name and schema of a Postgres enum type. */
   readonly enum?: { readonly enumName: string; readonly schema?: string | undefined };
   readonly config?: {
-    /** The conversion functions of a custom column type. */
     readonly customTypeParams?: {
       readonly toDriver?: (value: unknown) => unknown;
       readonly fromDriver?: (value: unknown) => unknown;

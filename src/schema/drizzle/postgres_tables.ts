@@ -108,7 +108,6 @@ const kindsOfTypes = kindsByName({
   bytes: ["bytea"],
 });
 
-/** The types that serial columns have in the catalog of Postgres. */
 const storedTypes: ReadonlyMap<string, string> = new Map([
   ["smallserial", "smallint"],
   ["serial", "integer"],

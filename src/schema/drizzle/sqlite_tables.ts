@@ -44,7 +44,6 @@ const kinds = kindsByName({
   bytes: ["SQLiteBlobBuffer"],
 });
 
-/** Returns the kind for a custom type, by its SQL type. */
 function customKind(column: DrizzleColumn): ColumnKind | undefined {
   const type = column.getSQLType().toLowerCase();
   return column.columnType === "SQLiteCustomColumn" ? kindsOfTypes.get(type) : undefined;

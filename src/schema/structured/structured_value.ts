@@ -59,7 +59,6 @@ function fromList(
   });
 }
 
-/** Returns true if a list in the list is another dimension and cannot be an element. */
 export function hasDimensions({ element }: ShapeOf<"list">): boolean {
   return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
     element.databaseType?.shape.kind === "map";

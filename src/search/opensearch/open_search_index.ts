@@ -23,7 +23,6 @@ import {
 import type { OpenSearchClient, OpenSearchRequest } from "./open_search_client.ts";
 
 export interface OpenSearchIndexDependencies {
-  /** The prefix of the index's name. */
   readonly prefix: string;
   readonly client: OpenSearchClient;
   readonly random: Random;

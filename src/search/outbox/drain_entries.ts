@@ -23,16 +23,13 @@ export interface OutboxIndex {
   readonly isSwept: boolean;
 }
 
-/** The parts that all objects of a search outbox share. */
 export interface OutboxParts {
   readonly records: OutboxStore;
-  /** The indexes, by name. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Omit<Runtime, "environment">;
 }
 
 export interface DrainLimits extends RetrySchedule {
-  /** Maximum number of entries in one run. */
   readonly batchSize: number;
 }
 

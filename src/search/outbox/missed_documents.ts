@@ -28,7 +28,6 @@ export class MissedDocuments {
     }
   }
 
-  /** Removes and returns all documents. */
   take(): readonly DocumentName[] {
     const names = [...this.#names.values()];
     this.#names.clear();

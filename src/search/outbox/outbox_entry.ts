@@ -19,7 +19,6 @@ export interface OutboxEntry extends DocumentName {
   readonly readyRevision: number | null;
   /** Since when the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
-  /** The number of failed attempts. */
   readonly attempts: number;
   /** Time before which no process takes the entry, in milliseconds since 1970. */
   readonly notBefore: number;
@@ -42,7 +41,6 @@ export interface OutboxIntent {
 export interface OutboxLease {
   readonly owner: string;
   readonly until: number;
-  /** The revision of the entry when the lease began. */
   readonly revision: number;
 }
 
@@ -192,7 +190,6 @@ export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }
 
-/** When failed entries are retried, and how often. */
 export interface RetrySchedule {
   /** Base of the delays in milliseconds: base × 2^n after the n-th attempt. */
   readonly backoffBaseMs: number;

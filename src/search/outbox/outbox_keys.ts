@@ -14,9 +14,7 @@ export const outboxKeys = {
   places: (kind: OutboxQueuePosition["kind"]): KeyValueKey => ["search", "outbox", kind],
   /** A document of `enqueue`, in its own record so that lists of entries remain small. */
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
-  /** The last version that was reserved for index writes. */
   version: ["search", "outbox", "version"],
-  /** The time of the last sweep. */
   sweep: ["search", "outbox", "sweep"],
   /** The lease of the process whose timer works on entries. */
   drainer: ["search", "outbox", "drainer"],

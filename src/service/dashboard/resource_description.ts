@@ -34,11 +34,9 @@ export interface ResourceDescription {
   /** The field that marks rows as deleted; null if the resource has no soft delete. */
   readonly softDelete: string | null;
   readonly searchable: boolean;
-  /** True if the resource has live streams. */
   readonly live: boolean;
 }
 
-/** The callers that may access the rows, if the resource has the operation. */
 export type AllowedCallers =
   | "everyone"
   | "some rows of everyone"
@@ -89,7 +87,6 @@ export interface ServedResources {
   readonly prefix: string;
 }
 
-/** Returns the description of each resource of a service. */
 export function describeResources(served: ServedResources): readonly ResourceDescription[] {
   return served.resources.map((one) => factsOf(one, served));
 }

@@ -15,7 +15,6 @@ import { describePage, type PageRequest, type ServicePage } from "../service_pag
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
 
-/** Which pages exist in addition to the index page. */
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };

@@ -39,7 +39,6 @@ export interface MountLiveOptions extends BodyReadingOptions {
   readonly responder: Responder;
   /** The mount path that a proxy has removed from the request's path. */
   readonly mountedAt: string;
-  /** Returns the mount path of the app, as the client sees it. */
   prefixOf(context: Context<AppEnv>): string;
   fetch(request: Request, info: unknown): Promise<Response>;
   readonly runtime: Runtime;

@@ -21,7 +21,6 @@ import { addInnerRequestInfo, type InnerRequest } from "../request_context.ts";
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
-  /** The request with the subscriptions in its body. */
   readonly outer: Request;
   /** Facts about the connection, such as the client's address. */
   readonly info: object;
@@ -55,7 +54,6 @@ export function prepareSubscription(
   const refuse = (problem: Problem) => whole.refuse(part, refusalOf(problem, prefix));
   return {
     open: async () => route instanceof Problem ? refuse(route) : await open(part, request, opener),
-    /** Refuses the subscription instead of sending a response. */
     refuse,
   };
 }

@@ -10,7 +10,6 @@ import {
 } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The provider name of Paddle in stored keys and events. */
 export const paddleName = "paddle";
 
 /** Reads an event of Paddle. Throws a 400 if the body is not an event. */
@@ -64,7 +63,6 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
 /** The origins of transactions that customers start themselves. */
 const purchases: ReadonlySet<string> = new Set(["web", "api"]);
 
-/** The origins of transactions for changed subscriptions. */
 const changes: ReadonlySet<string> = new Set([
   "subscription_update",
   "subscription_payment_method_change",

@@ -3,7 +3,6 @@ import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider
 import { compact, type JsonFields, statusOf, subscriptionFacts, utcOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The provider name of Polar in stored keys and events. */
 export const polarName = "polar";
 
 /** Reads an event of Polar, whose `id` is in a header. Throws a 400 if the body is no event. */

@@ -10,7 +10,6 @@ import {
 } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
-/** The provider name of Stripe in stored keys and events. */
 export const stripeName = "stripe";
 
 /**

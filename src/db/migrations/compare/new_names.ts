@@ -1,6 +1,5 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 
-/** Returns a function that replaces the old name of a renamed part, and no other name. */
 export function createRenamer(renamed: ReadonlyMap<string, string>): (name: string) => string {
   const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
   return (name) => now.get(name.toLowerCase()) ?? name;

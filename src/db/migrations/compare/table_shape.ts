@@ -87,7 +87,6 @@ export interface ExistingShapes {
   readonly others: readonly TableName[];
 }
 
-/** Finds the table with a name among existing tables. */
 export function findTable<T extends TableName & { readonly sql?: string | null }>(
   tables: readonly T[],
   { schema, name }: TableName,

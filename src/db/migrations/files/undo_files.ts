@@ -45,7 +45,6 @@ export async function undoFiles(
   });
 }
 
-/** Returns the name of the file that a down file undoes. */
 export function undoneBy({ name }: MigrationFile): string {
   return name.replace(/\.down\.sql$/, ".sql");
 }

@@ -33,7 +33,6 @@ export class TableMigration {
     return this.pair.table.label;
   }
 
-  /** The new name of the table as SQL. */
   get name(): string {
     return sqlName(this.pair.shape);
   }
@@ -152,7 +151,6 @@ export class TableMigration {
 
 type Retyped = (column: string) => boolean;
 
-/** The inputs and results that the plans of all tables share. */
 export interface PlanContext {
   readonly connection: Connection;
   readonly planning: PlanningFacts;
@@ -199,7 +197,6 @@ export function indexesToDrop(table: TableMigration): readonly string[] {
   );
 }
 
-/** Returns the steps that create the indexes of a new table, including unique ones. */
 export function createIndexSteps({ name, indexes, uniques }: TableShape): readonly MigrationStep[] {
   const all = [
     ...indexes.map(({ name, sql }) => [name, sql]),
@@ -210,7 +207,6 @@ export function createIndexSteps({ name, indexes, uniques }: TableShape): readon
   );
 }
 
-/** Returns the steps that add indexes, including unique ones. */
 export function addIndexSteps(table: TableMigration): readonly MigrationStep[] {
   const uniques = table.of("missing-unique").flatMap(({ declared: { name, index } }) =>
     index === null ? [] : [{ name, sql: index }]

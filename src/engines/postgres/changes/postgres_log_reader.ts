@@ -52,7 +52,6 @@ export class PostgresLogReader {
     return this.#positionOf(row);
   }
 
-  /** Returns the rows of a statement, and the end of the log in the statement's snapshot. */
   async readAt(
     { text, values }: Statement,
     limits?: ReadLimits,

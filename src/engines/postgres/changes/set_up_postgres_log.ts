@@ -37,7 +37,6 @@ export function setUpPostgresLog(
   );
 }
 
-/** Sets up the change log in an open transaction of a Postgres database. */
 export async function setUpPostgresLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],

@@ -34,7 +34,6 @@ export interface ConnectionPlan {
   readonly pooler: ConnectionPlan | null;
 }
 
-/** Returns the parameters of a string, its service and the environment, in this order. */
 async function readParameters(
   text: string,
   environment: Lookup,

@@ -5,7 +5,6 @@ import type { ConnectionPlan } from "./connection_plan.ts";
 import { connectionError, openSocket } from "./open_socket.ts";
 import type { Attempt } from "./server_choice.ts";
 
-/** A client of postgres.js with one connection. */
 export type LibraryClient = postgres.Sql;
 
 export interface LibraryClientOptions {

@@ -10,7 +10,6 @@ export type ServerState = typeof states[number];
 /** Returns a parameter, or a variable of the environment. */
 export type Lookup = (name: string) => string | undefined;
 
-/** One server of a connection. */
 export interface PostgresServer {
   /** The name or address in messages, and the name that a certificate must have. */
   readonly host: string;

@@ -82,7 +82,6 @@ function next(socket: Socket, event: string): Promise<unknown> {
   });
 }
 
-/** Returns an error with one of the library's codes. */
 export function connectionError(code: string, event: string): Error {
   return Object.assign(new Error(`The connection ${event}`), { code });
 }

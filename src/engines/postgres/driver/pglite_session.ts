@@ -2,7 +2,6 @@ import type { PostgresConnection, PostgresResult, PostgresSession } from "./post
 
 /** The members of a PGlite that the driver uses. The PGlite can be of another copy of the package. */
 export interface PgliteClient extends PgliteQueries {
-  /** Resolves when the PGlite is ready for statements. */
   readonly waitReady: Promise<void>;
   /** How the library converts results, by type OID. */
   readonly parsers: Readonly<Record<string, unknown>>;
@@ -22,10 +21,8 @@ export interface PgliteTransaction extends PgliteQueries {
 }
 
 export interface PgliteResult {
-  /** One array for each row. */
   readonly rows: unknown[];
   readonly command?: string;
-  /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }

@@ -1,7 +1,6 @@
 import type { ResultColumn } from "../../../db/driver.ts";
 import type { BoundStatement } from "./prepared_statements.ts";
 
-/** The values of a row or of a statement, as text. */
 export type TextRow = readonly (string | null)[];
 
 /** Returns false if the result must not contain the row and the rows before it. */

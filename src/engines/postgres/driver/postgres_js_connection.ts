@@ -56,7 +56,6 @@ export class PostgresJsConnection implements PostgresConnection {
   #isOpen = false;
   /** True after BEGIN through a pooler. */
   #isInTransaction = false;
-  /** Ends the current attempt to connect. */
   #attempt = new AbortController();
   readonly #pooled: boolean;
   readonly #prepared = new PreparedStatements();

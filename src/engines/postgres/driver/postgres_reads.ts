@@ -12,7 +12,6 @@ import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
 
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
-  /** Returns the connection of a session once it is open. */
   readonly connect: (session: PostgresSession, limit: Deadline) => Promise<PostgresConnection>;
   /** Limits how many reads use sessions of the pool at the same time. */
   readonly turns: ReadLimiter;

@@ -9,7 +9,6 @@ const [maxStatements, maxLength] = [500, 500_000];
 /** A statement longer than this, in characters, does not make a full connection be replaced. */
 const maxUsualLength = 10_000;
 
-/** The statements that postgres.js prepares on one connection. */
 export class PreparedStatements {
   /** The statements' names on the server. Null until the server has confirmed a statement. */
   readonly #names = new Map<string, string | null>();

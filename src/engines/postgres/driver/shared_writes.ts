@@ -66,7 +66,6 @@ export class SharedWrites implements Connection {
   #late = 0;
   /** True if the last transaction had more than one write, so that more writes can follow soon. */
   #isBusy = false;
-  /** How many of the next writes run alone. */
   #alone = 0;
   #aloneAfterFailure = firstAlone;
 

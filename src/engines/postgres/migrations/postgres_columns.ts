@@ -186,7 +186,6 @@ function retyped(table: TableMigration, name: string): MigrationStep {
   );
 }
 
-/** Returns SQL that converts a Postgres column from one type to another. */
 export function columnConversionSql(column: string, from: string, to: string): string {
   const isNumber = /^(?:smallint|integer|bigint|numeric|real|double precision)/;
   if (from === "boolean" && isNumber.test(to)) return `${column}::integer::${to}`;

@@ -87,7 +87,6 @@ export function postgresLogTriggers(
   ];
 }
 
-/** Returns SQL for the full name, as in the log, of a table that is in the search path. */
 export function logTableNameSql(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
@@ -122,7 +121,6 @@ export function postgresImageSql(
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
-/** Quotes a string as a literal in SQL that creates the Postgres change log. */
 export function postgresLiteral(text: string): string {
   const quoted = quoteText(text);
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;

@@ -19,7 +19,6 @@ export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }
 
-/** Returns a column whose type has no column kind as the text that responses contain. */
 export function textOfType(name: Fragment, column: ColumnInfo): Fragment {
   // abbrev() omits the network length `/32` of an `inet`, which a cast to text appends.
   return column.databaseType?.sqlName === inet ? sql`abbrev(${name})` : sql`${name}::text`;

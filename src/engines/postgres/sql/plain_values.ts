@@ -2,7 +2,6 @@ import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
 import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 
-/** The type OIDs whose values are numbers on every engine. */
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
 /** The OIDs of text, varchar, char(n), name, date and uuid, with equal strings on all engines. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);

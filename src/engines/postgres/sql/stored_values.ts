@@ -49,7 +49,6 @@ const memberCodec: MemberCodec = {
   decode: (text, column) => decode(text, column, () => {}),
 };
 
-/** Decodes the text that Postgres sent for a column. */
 export function decode(
   value: SqlValue,
   column: ColumnInfo,

@@ -53,7 +53,6 @@ async function recordGap({ name }: TableInfo, connection: Connection): Promise<v
   });
 }
 
-/** Creates the log if it is missing. Returns true if it was. */
 async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
@@ -99,7 +98,6 @@ interface Installed {
   readonly isFresh: boolean;
 }
 
-/** Installs the triggers of a table. Outdated triggers have other names, and are replaced. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,

@@ -101,7 +101,6 @@ interface RecordedColumns {
   readonly key: readonly RecordedColumn[];
 }
 
-/** Adds the row id as a column if the served table has no primary key. */
 function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
   const [key, another] = primaryKey;
   const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);

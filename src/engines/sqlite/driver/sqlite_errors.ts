@@ -93,7 +93,6 @@ export function isUnwritable(name: string | null): boolean {
   return name !== null && ["SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(primaryName(name));
 }
 
-/** Returns the name of an extended result code, if the service distinguishes this code. */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
 }
@@ -104,7 +103,6 @@ function primaryName(name: string): string {
   return end === -1 ? name : name.slice(0, end);
 }
 
-/** The result codes that the service distinguishes, and the kinds of their errors. */
 const results: readonly (readonly [code: number, name: string, kind: DatabaseErrorKind])[] = [
   [2067, "SQLITE_CONSTRAINT_UNIQUE", "unique"],
   [1555, "SQLITE_CONSTRAINT_PRIMARYKEY", "unique"],

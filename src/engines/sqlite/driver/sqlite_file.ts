@@ -6,7 +6,6 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isUnwritable } from "./sqlite_errors.ts";
 
-/** A SQLite file that a driver has claimed and opened. */
 export interface SqliteFile {
   readonly path: string;
   /** The absolute path as the program specified it. A symbolic link in it can change later. */

@@ -60,7 +60,6 @@ export interface SqliteStatement {
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 
-/** Loads extensions into an open database. Closes the database if an extension fails. */
 export function loadExtensions(
   database: { loadExtension(path: string): void; close(): void },
   extensions: readonly string[],

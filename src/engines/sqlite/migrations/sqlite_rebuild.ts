@@ -238,7 +238,6 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
     : value;
 }
 
-/** Returns SQL that converts a SQLite column from one type to another. */
 export function convertedSql(column: string, from: string, to: string): string {
   const affinity = affinityOfType(to);
   const isRetyped = affinity !== affinityOfType(from) && affinity !== "BLOB";

@@ -28,7 +28,6 @@ export function columnSqlOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
 
-/** Decodes a value in a JSON image to the value that a SQLite driver reads from the column. */
 export function decodeSqliteCell(raw: string): SqlValue {
   switch (raw.charAt(0)) {
     case '"':

@@ -2,7 +2,6 @@ import type { ImageColumn } from "./image_json.ts";
 
 /** A SQLite table whose changes are recorded, with everything on which its triggers depend. */
 export interface RecordedTable {
-  /** The table's name as the database spells it. */
   readonly name: string;
   /** The columns, without those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
@@ -15,7 +14,6 @@ export interface RecordedTable {
   readonly hasStableIdentity: boolean;
   /** True if triggers can write while a foreign key's action deletes rows. */
   readonly mayBeInterrupted: boolean;
-  /** The unique indexes other than the row id. */
   readonly uniques: readonly RecordedUniqueIndex[];
 }
 
@@ -34,7 +32,6 @@ export interface RecordedUniqueIndex {
   readonly columns: readonly string[];
 }
 
-/** A column or an expression in a unique index of a recorded SQLite table. */
 export interface UniqueIndexPart {
   readonly column: string | null;
   /** The SQL of the column or the expression. */

@@ -26,7 +26,6 @@ export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly Fore
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
 
-/** Returns the row of a link table that links two rows of the body. */
 export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow {
   const [near, far] = relation.steps;
   if (far === undefined) throw new Error(`The relation "${relation.name}" has no link table`);

@@ -58,7 +58,6 @@ export interface RelateStep {
 /** The changes of one relation of one row in a body. New rows are created in another step. */
 export interface RelationChange {
   readonly around: NestedRow;
-  /** The existing rows to connect. */
   readonly connect: readonly NestedRow[];
   readonly disconnect: readonly NestedRow[];
   /** The path of the `set` that disconnects all other related rows; null without `set`. */
@@ -70,7 +69,6 @@ export interface RelationChange {
 /** The rows in the body of a create or an update, on all levels, and the steps that write them. */
 export interface NestedRows {
   readonly resource: Resource;
-  /** The kind of access to the rows of the top level. */
   readonly access: "create" | "update";
   /** The top-level rows: the row of a create or an update, or the items of a batch. */
   readonly rows: readonly NestedRow[];

@@ -11,11 +11,9 @@ export interface WriteState {
   readonly call: ResourceCall;
   /** True in the last attempt, in which a conflict with another request fails the write. */
   readonly isLast: boolean;
-  /** The rows as they were stored. Each step adds its rows. */
   readonly written: Map<NestedRow, Row>;
 }
 
-/** Returns the stored row that an earlier step has written for a nested row. */
 export function storedRow(row: NestedRow, written: ReadonlyMap<NestedRow, Row>): Row {
   const stored = written.get(row);
   if (stored === undefined) throw new Error("A row of the body was not written");

@@ -45,7 +45,6 @@ export async function writeSteps(state: WriteState, connection: WriteConnection)
   }
 }
 
-/** Writes the rows of a step and returns the stored rows. Returns no rows for links. */
 async function writeStep(
   step: Exclude<RowsStep, RelateStep>,
   { plan, call, prepared, written }: WriteState,

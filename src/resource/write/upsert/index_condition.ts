@@ -1,7 +1,6 @@
 import { quoteName } from "../../../filter/syntax/quoted_name.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 
-/** The condition of a partial index, in the filter language. */
 export interface IndexCondition {
   /** The filter as text: `deletedAt==null;status==open`. */
   readonly filter: string;

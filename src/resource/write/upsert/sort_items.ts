@@ -30,7 +30,6 @@ export interface SortedItems {
 
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
-  /** The unique key that identifies the rows of the items. */
   readonly by: UniqueKey;
   readonly update: Grant;
   /** True if a row's version is incremented, as by a PATCH, which can require an ETag. */

@@ -32,9 +32,7 @@ export interface UpsertPlan {
   readonly isCounted: boolean;
 }
 
-/** The rows of an upsert in the order of the items. */
 export interface UpsertedRows extends WrittenRows {
-  /** The indexes of the items whose row was created. */
   readonly created: ReadonlySet<number>;
 }
 

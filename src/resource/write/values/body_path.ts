@@ -46,7 +46,6 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
 
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
 
-/** The body path of the values that a PATCH batch sets. */
 export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
 
 export function itemPath(index: number): BodyPath {

@@ -19,7 +19,6 @@ export interface FieldError {
 
 /** The 422 for a body with invalid fields, which names each of them. */
 export class InvalidFields extends Problem {
-  /** The errors, at least one. */
   readonly errors: readonly FieldError[];
 
   /** Creates the problem. Its `details` contain `details` and the first errors. */

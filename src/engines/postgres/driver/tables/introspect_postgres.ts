@@ -191,7 +191,6 @@ function draftTable(
   };
 }
 
-/** The bits of an INSERT and of an UPDATE in the results of Postgres. */
 const insertOrUpdate = 8 | 4;
 
 function viewInfoOf({ view, writes, isTriggered, isAutomatic }: CatalogueTable): ViewInfo | null {

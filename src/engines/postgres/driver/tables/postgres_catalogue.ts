@@ -118,7 +118,6 @@ const columnFacts = {
   generated: cell.flag("a.attgenerated <> ''"),
   /** The type as declared, for example `character varying(160)`, or the name of a domain. */
   declared: cell.text("format_type(a.atttypid, a.atttypmod)"),
-  /** The OID of the column's type. */
   typeId: cell.text("a.atttypid"),
   /** The full type name, or that of the type on which a domain is based. */
   baseType: cell.text(

@@ -83,7 +83,6 @@ class PostgresTransaction implements Connection {
   readonly #runStatement: RunInTransaction;
   #ended = false;
   #failure: unknown = null;
-  /** Resolves when the last statement has succeeded or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: PostgresConnection, raisedMessages: boolean, run: RunInTransaction) {

@@ -13,7 +13,6 @@ export interface ReaderThread {
   post(read: ThreadRead): void;
   /** Ends the read with this number, if the thread still runs it. */
   cancel(id: number): void;
-  /** Ends the thread. Resolves when it has closed the file. */
   close(): Promise<void>;
 }
 

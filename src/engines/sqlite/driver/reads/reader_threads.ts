@@ -80,7 +80,6 @@ export class ReaderThreads implements DriverThreads {
     letGo();
   }
 
-  /** Sets the observer of threads that fail. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
@@ -171,7 +170,6 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /** Handles a failed start of a thread. If it was the first start, there will be no other. */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;

@@ -25,7 +25,6 @@ type SampledColumn =
   & InferredType
   & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
-/** Infers the type of a column from its declared type and a sample of its values. */
 export function inferSampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],

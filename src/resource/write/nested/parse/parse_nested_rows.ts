@@ -61,13 +61,11 @@ export function parseNestedChanges(
   return { resource, access: "update", rows: [draft], steps: state.steps };
 }
 
-/** The maximum depth of nested rows. */
 const maxLevels = 3;
 
 interface ParseState {
   readonly steps: RowsStep[];
   readonly maxRows: number;
-  /** The number of nested rows so far. */
   count: number;
   depth: number;
 }

@@ -19,7 +19,6 @@ export function parseRowId(value: unknown, resource: Resource): Key {
   return parseValues(value, resource);
 }
 
-/** Returns true if a value is an object with exactly the members of a key. */
 export function isKeyObject(value: unknown, { table: { primaryKey } }: Resource): value is object {
   return isPlainObject(value) && Object.keys(value).length === primaryKey.length &&
     primaryKey.every(({ name }) => Object.hasOwn(value, name));

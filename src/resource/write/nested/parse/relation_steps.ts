@@ -44,7 +44,6 @@ export interface RelationRequests {
   /** The resource of the enclosing rows. */
   readonly owner: Resource;
   readonly requests: readonly AskedByRow[];
-  /** Parses new rows, and adds the steps that create them. */
   parseCreated(sources: readonly RowSource[]): readonly NestedRow[];
 }
 

@@ -127,7 +127,6 @@ async function readLinks(
   throw atBodyPath(batchTooLarge(limit, `${relation.name} has more links`), bodyPath);
 }
 
-/** Returns the relation from the link table to the rows at the other end of the links. */
 function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Relation {
   if (far === undefined) throw new Error(`The relation "${name}" has no link table`);
   const owner = near.table;
