@@ -75,6 +75,13 @@ test("a file without a journal is read as usual", async (place) => {
   assertEquals(child.stderr().includes("without its journal"), false);
 });
 
+test("a file that may not be read ends with the reason", async (place) => {
+  await Deno.chmod(place.path, 0o000);
+  await using child = place.serve();
+  assertEquals(await child.ended(), 2);
+  assertMatch(child.stderr(), /Cannot open .*a.db: this user may not read it/);
+});
+
 for (const mode of ["WAL", "DELETE"]) {
   test(`changes that are only in a journal are never left out (${mode})`, async (place) => {
     place.leaveJournal(mode);

@@ -80,7 +80,7 @@ export async function sqliteDriver(
       if (!readOnly || !isUnwritable(name) || file.hasChanges()) throw error;
       // Without a journal, SQLite reads a file in WAL mode only if no program changes the file.
       const { nodeSqlite } = await import("./node_sqlite_library.ts");
-      return await open(nodeSqlite, unchangingFile(file));
+      return await open(nodeSqlite, unchangingFile(file)).catch(() => Promise.reject(error));
     });
   } catch (error) {
     const name = library.errorName(error);
