@@ -117,11 +117,13 @@ async function checkWrites(
   try {
     const writable = [...service.infos].filter(([, { readOnly }]) => !readOnly);
     for (const [path, table] of writable) {
+      checks.push(new WriteCheck(table, path, context));
+      const resource = service.schema.resources.find((one) => one.path === path);
+      if (resource?.capabilities.enableSubscribe !== true) continue;
       swept.withStreams++;
       const { isSeen, differences: found } = await checkStream(table, path, { service, raw });
       swept.streamed += Number(isSeen);
       differences.push(...found);
-      checks.push(new WriteCheck(table, path, context));
     }
     for (const check of checks) {
       const { rows, copies, refused, differences: found } = await check.run();
