@@ -50,7 +50,7 @@ export async function sweepDatabase(loaded: Loaded, limits: SweepLimits): Promis
   const differences: string[] = [];
   const refusedWrites: string[] = [];
   const unread = [...service.leftOut];
-  const progress: Progress = { ...limits, swept, differences, unread };
+  const progress: Progress = { ...limits, swept, differences, unread, failing: new Set() };
   try {
     await checkReads(loaded, service, progress);
     await checkWrites(loaded, service, { ...progress, refusedWrites });
@@ -76,12 +76,14 @@ interface Progress extends SweepLimits {
   readonly swept: Counts;
   readonly differences: string[];
   readonly unread: string[];
+  /** The paths of views that plain SQL cannot read. */
+  readonly failing: Set<string>;
 }
 
 async function checkReads(
   { place }: Loaded,
   service: StartedService,
-  { maxRows, print, swept, differences, unread }: Progress,
+  { maxRows, print, swept, differences, unread, failing }: Progress,
 ): Promise<void> {
   const oracle = await openOracle(place);
   try {
@@ -91,6 +93,7 @@ async function checkReads(
         // A view can contain an expression that fails for some rows.
         if (!(error instanceof postgres.PostgresError)) throw error;
         unread.push(`${resource.path}: plain SQL fails: ${error.message}`);
+        failing.add(resource.path);
         return null;
       });
       if (checked === null) continue;
@@ -107,7 +110,7 @@ async function checkReads(
 async function checkWrites(
   loaded: Loaded,
   service: StartedService,
-  { maxWritten, print, swept, differences, refusedWrites }: Progress & {
+  { maxWritten, print, swept, differences, refusedWrites, failing }: Progress & {
     readonly refusedWrites: string[];
   },
 ): Promise<void> {
@@ -115,7 +118,9 @@ async function checkWrites(
   const checks: WriteCheck[] = [];
   const context: WriteContext = { raw, send: service.send, maxRows: maxWritten, checks };
   try {
-    const writable = [...service.infos].filter(([, { readOnly }]) => !readOnly);
+    const writable = [...service.infos].filter(([path, { readOnly }]) =>
+      !readOnly && !failing.has(path)
+    );
     for (const [path, table] of writable) {
       checks.push(new WriteCheck(table, path, context));
       const resource = service.schema.resources.find((one) => one.path === path);
