@@ -22,6 +22,14 @@ export type {
   LeftOut,
   LeftOutSchema,
 } from "../src/db/introspection.ts";
+export type {
+  DatabaseFunction,
+  FunctionArgument,
+  FunctionProcedure,
+  FunctionResult,
+  OpenSchema,
+  QualifiedName,
+} from "../src/db/functions/database_function.ts";
 export type { Migration } from "../src/db/migrations/migrate_tables.ts";
 export type { MigrateOptions } from "../src/db/migrations/migrate_options.ts";
 export type {

@@ -64,11 +64,13 @@ export function resolveResources(
   const identityOf = acting?.identityOf ?? null;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
+  const tables: TableInfo[] = [];
   const byPath = new Map<string, Resource>();
   const apis = new CodeApis(byPath, runtime, identityOf);
   const shared = {
     identityOf,
     served: byTable,
+    tables,
     isIndexed: (column: ColumnInfo) => facts.indexed.has(column),
     roleRights,
     readCosts: resolved.reads,
@@ -96,7 +98,10 @@ export function resolveResources(
   };
   const resources = config.resources.map((definition) => resolveResource(definition, context));
   for (const resource of resources) {
-    if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
+    if (!byTable.has(resource.table)) {
+      byTable.set(resource.table, resource);
+      tables.push(resource.table);
+    }
     byPath.set(pathInCode(resource, resolved), resource);
   }
   const driver = context.writeBy(config.db.driver);

@@ -63,8 +63,13 @@ export function resourceOptionsFor(
 /** The role with the right to write to all tables, for the operator, accounts and API keys. */
 const writerRole = "writer";
 
-function ofWriters({ id, roles = [] }: User): Filter {
-  return id === operatorId || roles.includes(writerRole) ? all() : none();
+function ofWriters(user: User): Filter {
+  return isWriter(user) ? all() : none();
+}
+
+/** Returns true for the operator, and for accounts and API keys with the role `writer`. */
+export function isWriter(user: User | null): boolean {
+  return user?.id === operatorId || user?.roles?.includes(writerRole) === true;
 }
 
 /** Rejects writes and streams of a read-only database. The error names the missing option. */

@@ -64,6 +64,7 @@ export async function prepareService(
     schemas: command.schemas,
     keys: command.keys,
     additions: command.additions,
+    functions: command.functions,
     recording: acting === null
       ? { triggers: command.triggers, schema: command.changesSchema }
       : null,

@@ -73,8 +73,11 @@ export const serveCommandLineOptions = {
   },
   functions: {
     type: "string",
-    shown: "FILE",
-    says: ["a module whose exports are functions in SQL, for triggers of a SQLite file"],
+    shown: "FILE|NAMES",
+    says: [
+      "a module whose exports are functions in SQL, for triggers of a SQLite file; or the",
+      "functions of a Postgres to serve as procedures: a,b, or '*' for all",
+    ],
   },
   extension: {
     type: "string",

@@ -12,6 +12,7 @@ import {
 } from "../schema/table_info.ts";
 import type { IndexInfo } from "../schema/table_constraints.ts";
 import type { ViewInfo } from "../schema/view_info.ts";
+import type { FunctionProcedure } from "./functions/database_function.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
 /** Options of describing an existing database. */
@@ -31,6 +32,11 @@ export interface IntrospectOptions {
    * described. Default: only the tables that the role of the connection may read.
    */
   readonly roles?: readonly string[] | undefined;
+  /**
+   * The functions of Postgres to describe as procedures, by name, or `*` for all functions of the
+   * schemas that the role may call. Default: none.
+   */
+  readonly functions?: readonly string[] | undefined;
 }
 
 export const introspectOptionRules = group(
@@ -38,6 +44,7 @@ export const introspectOptionRules = group(
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
     keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
     roles: listOf("names of roles", textLike("the name of a role", /./)),
+    functions: listOf("names of functions", textLike("the name of a function", /./)),
   } satisfies Described<IntrospectOptions>,
 ).required();
 
@@ -51,6 +58,11 @@ export interface Introspection {
   readonly refusedWrites?: readonly LeftOut[];
   /** The other Postgres schemas that have tables. */
   readonly otherSchemas: readonly LeftOutSchema[];
+  /**
+   * The procedures that call functions, by the names of the functions. Pass them, or some of them,
+   * as `procedures` of a resource. Empty without the option `functions`.
+   */
+  readonly functions: Readonly<Record<string, FunctionProcedure>>;
 }
 
 /** A schema that was not requested, so its tables were not described. */

@@ -7,7 +7,7 @@ import { pascalName } from "./component_names.ts";
 import { keySegmentSchema } from "./column_json_schema.ts";
 import { possibleProblems } from "./operation_problems.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
-import { describeProcedure } from "./procedure_schema.ts";
+import { argumentSchema, type CalledFunction, describeProcedure } from "./procedure_schema.ts";
 import { listBody, queryParameters } from "./parameters.ts";
 import { relationsInUpdateBody } from "./relation_bodies.ts";
 import { optimisticIdSchema, schemaRef } from "./row_schemas.ts";
@@ -22,18 +22,25 @@ export function operationDocument(
 ): JsonSchema {
   const { endpoint } = route;
   const procedure = procedureOf(route);
-  const schema = bodies[endpoint.name]?.({ resource, name, procedure }) ?? null;
+  const called = procedure === null
+    ? undefined
+    : resource.procedures.get(procedure)?.databaseFunction;
+  const schema = endpoint.takesBody
+    ? bodies[endpoint.name]?.({ resource, name, procedure }) ?? null
+    : null;
   const body = contentOf(endpoint.name, schema);
   const parameters = [
     ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
     ...queryParameters(endpoint.name, resource),
+    ...(called === undefined ? [] : functionParameters(called, route)),
     ...requestHeaders(route, resource, facts),
   ];
   return {
-    operationId: operationId(endpoint.name, name, procedure),
+    operationId: operationId(route, name, procedure),
     summary: procedure === null
       ? `${operationProperties[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure} (${resource.name})`,
+    ...(called?.description ? { description: called.description } : {}),
     tags: [name],
     security: securityRequirements(route, resource, facts),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -45,13 +52,44 @@ export function operationDocument(
   };
 }
 
+/** Returns the query parameters of a function: its arguments for GET, and those of its rows. */
+function functionParameters(called: CalledFunction, { method }: Route): readonly JsonSchema[] {
+  const args = method !== "GET" ? [] : called.args.map((argument) => {
+    const schema = argumentSchema(argument);
+    const isJson = argument.column.kind === "json";
+    return {
+      ...{ name: argument.column.name, in: "query", required: !argument.isOptional },
+      ...(isJson
+        ? { content: { "application/json": { schema } } }
+        : { schema: { ...schema, nullable: false } }),
+    };
+  });
+  const names = args.map(({ name }) => name);
+  const ofRows = called.result.kind !== "rows" ? [] : [
+    ["filter", "Which rows, in the filter language."],
+    ["select", "The fields of the rows, with commas between them."],
+    ["orderBy", "The order, like `-year,title`."],
+    ["limit", "How many rows at most."],
+    ...(called.isQuery ? [["cursor", "`nextCursor` of the page before."]] : []),
+  ];
+  return [
+    ...args,
+    ...ofRows.filter(([name = ""]) => !names.includes(name)).map(([name, description]) => ({
+      ...{ name, in: "query", description },
+      schema: { type: name === "limit" ? "integer" : "string" },
+    })),
+  ];
+}
+
 function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
 
-function operationId(operation: OperationName, name: string, procedure: string | null): string {
-  if (procedure !== null) return `call${name}${pascalName(procedure)}`;
-  const [verb = "", ...rest] = operation.split("-");
+function operationId({ endpoint, method }: Route, name: string, procedure: string | null): string {
+  if (procedure !== null) {
+    return `${method === "GET" ? "read" : "call"}${name}${pascalName(procedure)}`;
+  }
+  const [verb = "", ...rest] = endpoint.name.split("-");
   return verb + rest.map(pascalName).join("") + name;
 }
 
@@ -103,7 +141,7 @@ const bodies: Readonly<Record<OperationName, ((facts: BodyFacts) => JsonSchema) 
   "batch-delete": () => ({ type: "object", properties: { filter }, required: ["filter"] }),
   procedure: ({ resource, procedure }) => {
     const found = procedure === null ? undefined : resource.procedures.get(procedure);
-    return found === undefined ? {} : describeProcedure(procedure ?? "", found).input;
+    return found === undefined ? {} : describeProcedure(procedure ?? "", found, resource).input;
   },
 };
 

@@ -32,6 +32,8 @@ export function possibleProblems(
         ...["invalid-body", "request-timeout", "payload-too-large"] as const,
         ...["unsupported-media-type", "validation-error"] as const,
       ]
+      : name === "procedure"
+      ? ["validation-error" as const, "query-too-expensive" as const]
       : [],
     ...isWrite ? writeProblems(facts) : [],
     ...operationProperties[name].problems,

@@ -112,7 +112,9 @@ const successes: Readonly<Record<OperationName, Success>> = {
 
 function dataOf({ resource, procedure }: SuccessFacts): JsonSchema {
   const found = procedure === null ? undefined : resource.procedures.get(procedure);
-  const data = found === undefined ? {} : describeProcedure(procedure ?? "", found).output;
+  const data = found === undefined
+    ? {}
+    : describeProcedure(procedure ?? "", found, resource).output;
   return json(objectOf({ data }));
 }
 

@@ -1,4 +1,7 @@
 import type { Procedure } from "../resource/model/procedure.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import { refersTo } from "../schema/table_info.ts";
+import { bodyColumnSchema, responseColumnSchema } from "./column_json_schema.ts";
 import type { StandardSchema } from "../resource/model/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 
@@ -6,6 +9,8 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export interface ProcedureSchema {
   /** Name of the procedure, which is the last segment of its path. */
   readonly name: string;
+  /** The comment on the called function of the database. Absent for none. */
+  readonly description?: string;
   /** True if callers need not be signed in. */
   readonly public: boolean;
   /** JSON Schema of the body, or `{}` (any value) if the validation library provides none. */
@@ -14,12 +19,70 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-export function describeProcedure(name: string, procedure: Procedure): ProcedureSchema {
+/** Describes a procedure of the resource. */
+export function describeProcedure(
+  name: string,
+  procedure: Procedure,
+  resource: Resource,
+): ProcedureSchema {
+  const { databaseFunction: called } = procedure;
+  const description = called?.description ?? null;
   return {
     name,
+    ...(description === null ? {} : { description }),
     public: procedure.public === true,
-    input: jsonSchemaOf(procedure.input, "input"),
-    output: jsonSchemaOf(procedure.output, "output"),
+    ...(called === undefined
+      ? {
+        input: jsonSchemaOf(procedure.input, "input"),
+        output: jsonSchemaOf(procedure.output, "output"),
+      }
+      : { input: inputOf(called), output: outputOf(called, resource) }),
+  };
+}
+
+/** A function of the database that a procedure calls. */
+export type CalledFunction = NonNullable<Procedure["databaseFunction"]>;
+
+/** Returns the schema of an argument, which a body or a query parameter contains. */
+export function argumentSchema({ column }: CalledFunction["args"][number]): JsonSchema {
+  return bodyColumnSchema(column, true);
+}
+
+function inputOf({ args }: CalledFunction): JsonSchema {
+  const required = args.filter(({ isOptional }) => !isOptional).map(({ column }) => column.name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(args.map((one) => [one.column.name, argumentSchema(one)])),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+/** Returns the schema of the result. Rows of a served table have the readable fields. */
+function outputOf({ result }: CalledFunction, { tables, served }: Resource): JsonSchema {
+  const { kind, table: returned, columns } = result;
+  const [first] = columns;
+  if (kind === "void" || first === undefined) return { nullable: true, enum: [null] };
+  if (kind === "value") return responseColumnSchema(first);
+  const table = returned === null
+    ? undefined
+    : tables.find((one) => refersTo({ schema: returned.schema, table: returned.name }, one));
+  const shown = (table && served.get(table))?.fields.readable ?? columns;
+  const row = {
+    type: "object",
+    properties: Object.fromEntries(shown.map((one) => [one.name, responseColumnSchema(one)])),
+    ...(table === undefined && kind === "row" ? { required: shown.map(({ name }) => name) } : {}),
+  };
+  if (kind === "row") return { ...row, nullable: true };
+  return {
+    type: "object",
+    properties: {
+      items: { type: "array", items: row },
+      nextCursor: { type: "string", nullable: true },
+      hasMore: { type: "boolean" },
+      totalCount: { type: "integer", minimum: 0 },
+    },
+    required: ["items", "nextCursor", "hasMore"],
   };
 }
 

@@ -111,7 +111,9 @@ export function describeResource(resource: Resource, prefix: string): ResourceSc
     ),
     capabilities,
     etag: describeEtag(resource),
-    procedures: [...procedures].map(([name, procedure]) => describeProcedure(name, procedure)),
+    procedures: [...procedures].map(([name, procedure]) =>
+      describeProcedure(name, procedure, resource)
+    ),
   };
 }
 

@@ -115,9 +115,16 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-export function tableName(
-  { schema, name }: { readonly schema: string | null; readonly name: string },
-): Fragment {
+/**
+ * Returns a fragment for a table's name, prefixed by its schema if it has one. If `rows` is a call
+ * of a function, the call has the name of the table as its alias.
+ */
+export function tableName({ schema, name, rows }: {
+  readonly schema: string | null;
+  readonly name: string;
+  readonly rows?: Fragment;
+}): Fragment {
+  if (rows !== undefined) return sql`${rows} AS ${identifier(name)}`;
   return schema === null ? identifier(name) : sql`${identifier(schema)}.${identifier(name)}`;
 }
 

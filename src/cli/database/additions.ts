@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
-import { type CommandWords, Misuse } from "../command_options.ts";
+import { isServerUrl } from "../../engines/server_url.ts";
+import { type CommandWords, Misuse, splitCommaList } from "../command_options.ts";
 
 /** The options that load SQL functions and SQLite extensions, for commands that write. */
 export const additionOptions = {
@@ -17,6 +18,8 @@ a SQLite file.`;
 export interface GivenAdditions {
   /** The functions and extensions; absent if the arguments name none. */
   readonly additions?: SqliteAdditions;
+  /** The functions of Postgres to serve, or `*` for all; absent for none. */
+  readonly functions?: readonly string[];
 }
 
 /**
@@ -34,6 +37,10 @@ export function readAdditions(
     throw new Misuse(
       "The options --functions and --extension belong to a database: a configuration names its own",
     );
+  }
+  if (isServerUrl(database)) {
+    if (extensions.length > 0) throw new Misuse("The option --extension belongs to a SQLite file");
+    return { functions: splitCommaList(functions) };
   }
   return {
     additions: {

@@ -1,6 +1,5 @@
-import type { IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
+import type { Introspection, IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
 import { shellQuote } from "../banner.ts";
 import { formatSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
@@ -13,9 +12,17 @@ export async function findTables(
   db: Database,
   options: IntrospectOptions,
   { observe }: Runtime,
-): Promise<readonly TableInfo[]> {
+): Promise<Pick<Introspection, "tables" | "functions">> {
   try {
-    const { tables, leftOut, refusedWrites = [], otherSchemas } = await db.introspect(options);
+    const found = await db.introspect(options);
+    const { tables, functions, leftOut, refusedWrites = [], otherSchemas } = found;
+    for (const [name, { databaseFunction: { isDefiner } }] of Object.entries(functions)) {
+      if (!isDefiner) continue;
+      const message =
+        `the function ${name} runs with the rights of its owner (SECURITY DEFINER), ` +
+        "so row level security does not restrict it as its caller";
+      observe({ kind: "notice", message });
+    }
     for (const { table, reason } of leftOut) observe({ kind: "table_left_out", table, reason });
     for (const { table, reason } of refusedWrites) {
       observe({ kind: "notice", message: `some writes of ${table} are refused: ${reason}` });
@@ -37,7 +44,7 @@ export async function findTables(
       const message = `${otherSchemas.length - maxLines} more schemas are left out`;
       observe({ kind: "notice", message });
     }
-    return tables;
+    return { tables, functions };
   } catch (error) {
     await db.close();
     throw error;

@@ -15,6 +15,7 @@ import type { SearchAdapter } from "../../search/search_adapter.ts";
 import type { SupabaseRoles } from "./act_as_supabase.ts";
 import type { DeclaredKeys } from "./declared_view_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
+import { functionsResource } from "./functions_resource.ts";
 import { findTables } from "./find_tables.ts";
 import {
   announceInstallation,
@@ -51,6 +52,8 @@ export interface ServeDatabaseOptions {
   readonly keys?: DeclaredKeys;
   /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
+  /** The functions of Postgres to serve, or `*` for all. Default: none. */
+  readonly functions?: readonly string[] | undefined;
   /** How changes are recorded in a writable database; null for no change log and no streams. */
   readonly recording: RecordingOptions | null;
   /** The database roles of callers; null if the role of the connection runs all statements. */
@@ -75,8 +78,11 @@ export async function serveDatabase(
     ? await openForWriting(url, writing)
     : { db: await openDatabase(url, { ...additions, readOnly: true, observe }), journalMode: null };
   const { db } = opened;
-  const wanted = { schemas: schemas ?? undefined, keys, roles: acting?.roles };
-  const tables = await findTables(db, wanted, runtime);
+  const wanted = {
+    ...{ schemas: schemas ?? undefined, keys, roles: acting?.roles },
+    functions: options.functions,
+  };
+  const { tables, functions } = await findTables(db, wanted, runtime);
   // If callers have their own roles, the role of the connection may have no right to check this.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
@@ -96,13 +102,16 @@ export async function serveDatabase(
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
-      resources: tables.map((table) =>
-        definition(table, rights, {
-          hasStreams: follows(table),
-          auth: acting?.scopes,
-          path: accountsIn !== undefined && table.name === "auth" ? pathWithAccounts : undefined,
-        })
-      ),
+      resources: [
+        ...tables.map((table) =>
+          definition(table, rights, {
+            hasStreams: follows(table),
+            auth: acting?.scopes,
+            path: accountsIn !== undefined && table.name === "auth" ? pathWithAccounts : undefined,
+          })
+        ),
+        ...functionsResource(functions, rights, acting !== null),
+      ],
       ...(acting === null ? {} : { auth: acting.auth, actAs: acting.actAs }),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
@@ -113,8 +122,8 @@ export async function serveDatabase(
     // No other process can change an in-memory database, and it must not be opened twice.
     describe: db.driver.isShared
       ? async () => {
-        const { tables } = await db.introspect(wanted);
-        return describedTables(tables, await limitsOf(tables));
+        const { tables, functions } = await db.introspect(wanted);
+        return describedTables(tables, await limitsOf(tables), functions);
       }
       : undefined,
     installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,

@@ -16,7 +16,7 @@ import type { McpCommand } from "./mcp_arguments.ts";
  * standard input. Returns the exit code. The program has the rights of the operator.
  */
 export async function runMcpCommand(
-  { database, write, schemas, additions }: McpCommand,
+  { database, write, schemas, additions, functions }: McpCommand,
 ): Promise<number> {
   // Observations go to the standard error, because the standard output belongs to MCP.
   const runtime = systemRuntime(consoleObserver());
@@ -32,7 +32,7 @@ export async function runMcpCommand(
       isSearched: false,
       // Writes are recorded, so that live streams of other processes show them.
       recording: { triggers: false, schema: null },
-      ...{ schemas, additions },
+      ...{ schemas, additions, functions },
     });
     return await openService({
       ...service,

@@ -1,4 +1,5 @@
 import type { RoleLimits } from "../../db/engine/engine.ts";
+import type { Introspection } from "../../db/introspection.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 export type TableStates = ReadonlyMap<string, DescribedTable>;
@@ -10,12 +11,17 @@ interface DescribedTable {
   readonly rights: string;
 }
 
-/** Describes the tables of a database as strings, so that two states can be compared. */
+/** Describes tables and functions of a database as strings, so that two states can be compared. */
 export function describedTables(
   tables: readonly TableInfo[],
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
+  functions: Introspection["functions"] = {},
 ): TableStates {
-  return new Map(tables.map((table) => {
+  const ofFunctions = Object.entries(functions).map(([name, { databaseFunction }]) => {
+    const state = { columns: new Map(), keys: textOf(databaseFunction), comment: "", rights: "" };
+    return [`${name}()`, state] as const;
+  });
+  const ofTables = tables.map((table) => {
     const { label, description, columns, primaryKey, foreignKeys, distinct, readOnly, indexes } =
       table;
     const key = primaryKey.map(({ dbName }) => dbName);
@@ -24,8 +30,9 @@ export function describedTables(
       keys: textOf([key, foreignKeys, distinct, readOnly, indexes]),
       comment: textOf(description),
       rights: textOf(limits.get(table)?.hidesRows ?? false),
-    }];
-  }));
+    }] as const;
+  });
+  return new Map<string, DescribedTable>([...ofTables, ...ofFunctions]);
 }
 
 /** The names of tables that differ between two states of the database. */

@@ -1,4 +1,5 @@
 import { costOptionRule, powGateOptionRule } from "../../guard/resource_protection_options.ts";
+import type { DatabaseFunction } from "../../db/functions/database_function.ts";
 import { type Described, group } from "../../options/option.ts";
 import { callback, flag, testedValue } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -16,6 +17,11 @@ export const procedureOptionRules = group(
     output: schema,
     public: flag(),
     handler: callback<Procedure["handler"]>().required(),
+    databaseFunction: testedValue<DatabaseFunction>(
+      "a function from db.introspect({ functions })",
+      (given) => typeof given === "object" && given !== null && "args" in given,
+    ),
+    permits: callback<NonNullable<Procedure["permits"]>>(),
     cost: costOptionRule,
     pow: powGateOptionRule,
   } satisfies Described<Procedure>,

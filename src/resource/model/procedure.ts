@@ -1,4 +1,5 @@
 import type { User } from "../../auth/user.ts";
+import type { DatabaseFunction } from "../../db/functions/database_function.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { PowGateOptions } from "../../guard/resource_protection_options.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -74,6 +75,16 @@ export interface Procedure {
   readonly cost?: number | undefined;
   /** See {@link ProcedureOptions.pow}. */
   readonly pow?: boolean | PowGateOptions | undefined;
+  /**
+   * The function of Postgres that the procedure calls in the place of the handler, from
+   * `db.introspect({ functions })`. Default: the procedure calls its handler.
+   */
+  readonly databaseFunction?: DatabaseFunction | undefined;
+  /**
+   * Returns true if the caller is allowed to call the database function. Default: all callers that
+   * `public` allows.
+   */
+  readonly permits?: ((user: User | null) => boolean) | undefined;
   /** See {@link ProcedureOptions.handler}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }

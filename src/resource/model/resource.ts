@@ -92,6 +92,8 @@ export interface SharedParts {
   readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;
+  /** The served tables. The list is filled together with `served`. */
+  readonly tables: readonly TableInfo[];
   /** Returns true if the column, which can belong to any served table, is the first of an index. */
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the app's database roles on the served tables. */

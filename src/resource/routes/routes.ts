@@ -14,7 +14,7 @@ import { get } from "../operations/get.ts";
 import { importOperation } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
-import type { ResourceRequest } from "../model/operation.ts";
+import type { ResourceCall, ResourceRequest } from "../model/operation.ts";
 import { deleteOperation } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
@@ -82,11 +82,17 @@ const rowRoutes: readonly Route[] = [
 
 /** Returns the routes that a resource's capabilities enable. This is the only list of paths. */
 export function routesOf(resource: Resource): readonly Route[] {
-  const procedures = [...resource.procedures].map(([name, procedure]) =>
-    route("POST", `/rpc/${name}`, procedureEndpoint(name, procedure))
-  );
-  const ofRows = resource.table.primaryKey.length === 0 ? [] : rowRoutes;
-  return [...fixedRoutes, ...procedures, ...ofRows].filter(({ endpoint }) =>
+  const procedures = [...resource.procedures].flatMap(([name, procedure]) => {
+    const endpoint = procedureEndpoint(name, procedure);
+    const called = route("POST", `/rpc/${name}`, endpoint);
+    return procedure.databaseFunction?.isQuery === true
+      ? [called, route("GET", `/rpc/${name}`, { ...endpoint, takesBody: false })]
+      : [called];
+  });
+  const { columns, primaryKey } = resource.table;
+  const ofTable = columns.length === 0 ? [] : fixedRoutes;
+  const ofRows = primaryKey.length === 0 ? [] : rowRoutes;
+  return [...ofTable, ...procedures, ...ofRows].filter(({ endpoint }) =>
     endpoint.capabilities.every((capability) => resource.capabilities[capability])
   );
 }
@@ -96,22 +102,36 @@ function route(method: string, path: string, endpoint: Endpoint): Route {
 }
 
 function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
+  const { databaseFunction: called, permits } = procedure;
+  const parameters = called === undefined
+    ? undefined
+    : new Set([...called.args.map(({ column }) => column.name), "offset"]);
+  const callFunction = async (call: ResourceCall) => {
+    if (called === undefined) throw new Error("Only a function of the database is called");
+    return await (await import("./function_endpoint.ts")).callFunction(called, call);
+  };
   return {
     name: "procedure",
     takesBody: true,
-    ownParameters: () => undefined,
+    ownParameters: () => parameters,
     accesses: [],
     capabilities: [],
     protection: ({ procedureProtections }) => procedureProtections.get(name),
     requireAccess: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
+      if (permits === undefined || permits(user)) return;
+      throw new Problem("forbidden", `Cannot call ${name}: you have no right to`);
     },
     // A procedure requires at most a user, and `requireAccess` has already checked this.
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
-      answerProcedure(procedure, { name, call: { request, user, resource } }),
+      called === undefined
+        ? answerProcedure(procedure, { name, call: { request, user, resource } })
+        : callFunction({ request, user, resource }).then((reply) => reply.writeAll()),
     call: (request, user, resource) =>
-      callProcedure(procedure, { name, call: { request, user, resource } }),
+      called === undefined
+        ? callProcedure(procedure, { name, call: { request, user, resource } })
+        : callFunction({ request, user, resource }),
   };
 }
 

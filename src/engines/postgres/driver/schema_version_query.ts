@@ -23,6 +23,9 @@ export const postgresSchemaVersion = `WITH own AS (
       FROM pg_attrdef d JOIN own ON own.oid = d.adrelid
     UNION ALL SELECT d.objoid || '.' || d.objsubid || ' ' || d.xmin::text
       FROM pg_description d JOIN own ON own.oid = d.objoid WHERE d.classoid = 'pg_class'::regclass
+    UNION ALL SELECT p.oid || ' ' || p.xmin::text FROM pg_proc p
+      JOIN pg_namespace n ON n.oid = p.pronamespace
+      WHERE n.nspname !~ '^(pg_|information_schema$)' AND p.proname !~ '^_service_'
     UNION ALL SELECT e.oid || ' ' || e.xmin::text FROM pg_enum e
     UNION ALL SELECT t.oid || ' ' || t.xmin::text FROM pg_type t WHERE t.typtype = 'd'
     UNION ALL SELECT c.oid || ' ' || c.xmin::text FROM pg_constraint c WHERE c.contypid <> 0

@@ -44,10 +44,11 @@ import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 /** Describes the tables and views of a SQLite file, by its PRAGMAs and a sample of its rows. */
 export async function introspectSqlite(
   driver: Driver,
-  { schemas, keys = {} }: IntrospectOptions = {},
+  { schemas, functions, keys = {} }: IntrospectOptions = {},
 ): Promise<Introspection> {
-  if (schemas !== undefined) {
-    throw new Error("Cannot read the schemas that were named: SQLite has none");
+  if (schemas !== undefined || functions !== undefined) {
+    const named = schemas === undefined ? "functions" : "schemas";
+    throw new Error(`Cannot read the ${named} that were named: SQLite has none`);
   }
   const listed = await listFileTables(driver);
   const [columns, foreignKeys, indexes] = await Promise.all([
@@ -95,8 +96,9 @@ export async function introspectSqlite(
     keys,
     leftOut.map(({ table }) => table),
   );
+  const tables = completeDrafts(keyed);
   const refused = await refusedWrites(driver, described);
-  return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
+  return { tables, leftOut, refusedWrites: refused, otherSchemas: [], functions: {} };
 }
 
 type ColumnRow = Awaited<ReturnType<typeof readColumns>>[number];

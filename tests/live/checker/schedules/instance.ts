@@ -135,6 +135,7 @@ async function answering(
   const context: ResourceContext = {
     shared: {
       identityOf: null,
+      tables: [],
       served: { get: (table) => resources.find((resource) => resource.table === table) },
       isIndexed: () => false,
       roleRights: new RoleRights([], runtime),

@@ -24,6 +24,8 @@ import {
 import { EnumLabels } from "./enum_labels.ts";
 import { parseSimpleView } from "../../../../db/views/simple_view.ts";
 import { declareKeys, inferViewKeys, inheritWriteRules } from "../../../../db/views/view_keys.ts";
+import { functionProcedures } from "../../../../db/functions/database_function.ts";
+import { describeFunctions, readFunctions } from "./postgres_functions.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
@@ -35,17 +37,19 @@ export async function introspectPostgres(
   const chosen = await chooseSchemas(driver, options.schemas, roles);
   const schemas = JSON.stringify(chosen.names);
   const enums = new EnumLabels();
-  const [listed, columns, types, uniques, constraints] = await Promise.all([
+  const [listed, columns, types, uniques, constraints, catalogue] = await Promise.all([
     listTables(driver, chosen, roles),
     readColumns(driver, schemas, roles),
     readTypes(driver, schemas, enums),
     readUniqueIndexes(driver, schemas),
     readConstraints(driver, schemas),
+    options.functions === undefined ? [] : readFunctions(driver, schemas, roles),
   ]);
+  const described = describeFunctions(catalogue, options.functions ?? [], types);
   const drafts = await Promise.all(listed.tables.map(async (table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
-    const own = typedColumns(of(columns), types);
+    const own = typedColumns(of(columns), types.byId);
     // A key or a foreign key needs all of its columns.
     const readable = new Set(own.map(({ name }) => name));
     const whole = <R extends { readonly columns: readonly string[] }>(rows: readonly R[]) =>
@@ -68,8 +72,9 @@ export async function introspectPostgres(
       inheritWriteRules(checked, isSame),
       enums.isEmpty ? null : () => enums.refresh(driver),
     ),
-    leftOut: listed.leftOut,
+    leftOut: [...listed.leftOut, ...described.leftOut],
     otherSchemas: chosen.leftOut,
+    functions: functionProcedures(described.functions),
   };
 }
 

@@ -225,7 +225,7 @@ export async function readConstraints(
  * Returns SQL for the schema of a table. It is NULL if the table's name alone finds the table, and
  * no system table has that name.
  */
-function schemaOf(table: string, schema: string): string {
+export function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;
 }

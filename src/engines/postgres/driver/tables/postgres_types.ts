@@ -28,9 +28,23 @@ export async function readTypes(
   connection: Connection,
   schemas: string,
   enums: EnumLabels,
-): Promise<ReadonlyMap<string, PostgresType>> {
+): Promise<PostgresTypes> {
   const catalogue = { rows: await readCatalogue(connection, schemas), enums };
-  return new Map([...catalogue.rows.keys()].map((id) => [id, typeOf(id, catalogue)]));
+  return {
+    byId: new Map([...catalogue.rows.keys()].map((id) => [id, typeOf(id, catalogue)])),
+    column: (name, id) => catalogue.rows.has(id) ? memberOf(name, id, catalogue) : null,
+    membersOf: (id) => catalogue.rows.get(id)?.members ?? [],
+  };
+}
+
+/** The types of the catalog. */
+export interface PostgresTypes {
+  /** The types of columns by their OIDs. */
+  readonly byId: ReadonlyMap<string, PostgresType>;
+  /** Returns a column of a type, or null for an unknown type. */
+  column(name: string, type: string): ColumnInfo | null;
+  /** Returns the members of a composite type, or none for any other type. */
+  membersOf(type: string): readonly Member[];
 }
 
 async function readCatalogue(connection: Connection, schemas: string) {
@@ -94,6 +108,10 @@ const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
     WHERE a.attrelid IN (${chosenTablesQuery}) AND a.attnum > 0 AND NOT a.attisdropped
+    UNION
+    SELECT unnest(p.prorettype || coalesce(p.proallargtypes, p.proargtypes::oid[]))
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname IN (SELECT json_array_elements_text($1::json)) AND p.prokind = 'f'
     UNION
     SELECT part.oid FROM used JOIN pg_type t ON t.oid = used.oid CROSS JOIN LATERAL (
       SELECT t.typbasetype WHERE t.typtype = 'd'
@@ -161,7 +179,7 @@ function shapeOf(row: CatalogueRow, catalogue: Catalogue): ValueShape {
   return { kind: row.name === "hstore" && row.isExtension ? "map" : "text" };
 }
 
-interface Member {
+export interface Member {
   readonly name: string;
   readonly type: string;
 }

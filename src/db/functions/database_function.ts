@@ -1,0 +1,210 @@
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/table_info.ts";
+import type { Connection } from "../driver.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  sqlName,
+  tableName,
+} from "../../sql/fragment.ts";
+
+/** The name of a function, a type or a table, with its schema. */
+export interface QualifiedName {
+  /** The schema; null for the default schema. */
+  readonly schema: string | null;
+  /** The name without the schema. */
+  readonly name: string;
+}
+
+/** A function of the database that a procedure can call. */
+export interface DatabaseFunction extends QualifiedName {
+  /** The comment on the function; null for none. */
+  readonly description: string | null;
+  /** True if the function changes nothing (STABLE, IMMUTABLE), so that GET can call it. */
+  readonly isQuery: boolean;
+  /** True if the function runs with the rights of its owner (SECURITY DEFINER). */
+  readonly isDefiner: boolean;
+  /** The arguments that a caller can pass, in the order of the declaration. */
+  readonly args: readonly FunctionArgument[];
+  /** The result of a call. */
+  readonly result: FunctionResult;
+}
+
+/** An argument of a function. */
+export interface FunctionArgument {
+  /** The name and the type of the argument, in the form of a column. */
+  readonly column: ColumnInfo;
+  /** The type of the argument in the database. */
+  readonly type: QualifiedName;
+  /** True if a call can omit the argument, because it has a default or is VARIADIC. */
+  readonly isOptional: boolean;
+  /** True if the argument is VARIADIC, which is passed as a list. */
+  readonly isVariadic: boolean;
+}
+
+/** The result of a function. */
+export interface FunctionResult {
+  /** The form: nothing, one value, one row, or any number of rows. */
+  readonly kind: "void" | "value" | "row" | "rows";
+  /** The columns of the result. A value is one column. */
+  readonly columns: readonly ColumnInfo[];
+  /** The table whose rows the function returns; null for other results. */
+  readonly table: QualifiedName | null;
+}
+
+/** The values of a call's arguments. An omitted argument has no entry. */
+export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
+
+/** A fault in one argument of a call. */
+interface ArgumentFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface ParsedArguments {
+  readonly values: FunctionArguments;
+  readonly faults: readonly ArgumentFault[];
+}
+
+/** Parses the arguments of a call. `parse` converts the value of one argument. */
+export function parseFunctionArguments(
+  { args }: DatabaseFunction,
+  given: Readonly<Record<string, unknown>>,
+  parse: (value: unknown, column: ColumnInfo) => unknown,
+): ParsedArguments {
+  const values = new Map<FunctionArgument, unknown>();
+  const faults: ArgumentFault[] = [];
+  const names = args.map(({ column }) => column.name);
+  for (const name of Object.keys(given).filter((one) => !names.includes(one)).slice(0, maxFaults)) {
+    faults.push({
+      path: name.slice(0, 100),
+      message: `is not an argument${didYouMean(name, names)}`,
+    });
+  }
+  for (const argument of args) {
+    const { column, isOptional, isVariadic } = argument;
+    if (!Object.hasOwn(given, column.name)) {
+      if (isVariadic) values.set(argument, []);
+      else if (!isOptional) faults.push({ path: column.name, message: "is required" });
+      continue;
+    }
+    try {
+      const value = given[column.name];
+      values.set(argument, value === null ? null : parse(value, column));
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      faults.push({ path: column.name, message: error.message });
+    }
+  }
+  return { values, faults };
+}
+
+const maxFaults = 10;
+
+/** Converts an argument in a JSON body to its value in JavaScript. */
+export function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
+  return kindOfColumn(column).fromJson(value, column);
+}
+
+/** Returns the call of a function as the source of rows after FROM. */
+export function callOf(
+  { schema, name, args }: DatabaseFunction,
+  values: FunctionArguments,
+  dialect: Dialect,
+): Fragment {
+  const passed = args.flatMap((argument) => {
+    if (!values.has(argument)) return [];
+    const { column, type, isVariadic } = argument;
+    const value = dialect.encode(values.get(argument), column);
+    return [
+      sql`${rawSql(isVariadic ? "VARIADIC " : "")}${
+        identifier(column.dbName)
+      } => CAST(${value} AS ${tableName(type)})`,
+    ];
+  });
+  return sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
+}
+
+/**
+ * Prepares a transaction for a call: it is read-only unless the function is volatile, and a query
+ * has a time limit. Returns false if the role may not call the function. Postgres checks this right
+ * when it plans an inlined function, and another role can have caused the plan.
+ */
+export async function prepareCall(
+  { schema, name, args, isQuery }: DatabaseFunction,
+  timeoutMs: number,
+  connection: Connection,
+): Promise<boolean> {
+  const signature = `${sqlName({ schema, name })}(${args.map(({ type }) => sqlName(type))})`;
+  const limits = `, set_config('transaction_read_only', 'on', true),
+    set_config('statement_timeout', $2, true)`;
+  const { rows } = await connection.query({
+    text: `SELECT has_function_privilege($1, 'EXECUTE')${isQuery ? limits : ""}`,
+    values: [signature, ...(isQuery ? [String(Math.ceil(timeoutMs))] : [])],
+  });
+  return rows[0]?.[0] === "t";
+}
+
+/** Returns a table whose rows are those of a call. It has the columns of the function's result. */
+export function tableOfCall(
+  called: DatabaseFunction,
+  values: FunctionArguments,
+  served: TableInfo | null,
+  dialect: Dialect,
+): TableInfo {
+  const rows = callOf(called, values, dialect);
+  const { name, schema, result: { columns } } = called;
+  const base = served ?? createTableInfo({
+    ...{ name, schema, columns, foreignKeys: [], own: false, readOnly: true },
+  });
+  // A function can return a row twice, and rows with equal keys.
+  const facts = { schema: null, rows, distinct: false, recordable: false, refreshLabels: null };
+  return Object.freeze({ ...base, ...facts });
+}
+
+/** A schema that accepts every value, for the input and output of a function's procedure. */
+export interface OpenSchema {
+  /** The only member of a Standard Schema. */
+  readonly "~standard": {
+    /** The version of the specification. */
+    readonly version: 1;
+    /** The library that made the schema. */
+    readonly vendor: string;
+    /** Returns the value. */
+    readonly validate: (value: unknown) => { readonly value: unknown };
+  };
+}
+
+/** The procedure that calls a function. Other members of a procedure can be added to it. */
+export interface FunctionProcedure {
+  /** Accepts every value. The service checks the arguments itself. */
+  readonly input: OpenSchema;
+  /** Accepts every value. */
+  readonly output: OpenSchema;
+  /** Is never called, because the service calls the function instead. */
+  readonly handler: () => never;
+  /** The called function. */
+  readonly databaseFunction: DatabaseFunction;
+}
+
+/** Returns the procedures that call functions, by the names of the functions. */
+export function functionProcedures(
+  functions: readonly DatabaseFunction[],
+): Readonly<Record<string, FunctionProcedure>> {
+  const any: OpenSchema = {
+    "~standard": { version: 1, vendor: "resource-api", validate: (value) => ({ value }) },
+  };
+  const handler = () => {
+    throw new Error("A function of the database has no handler");
+  };
+  return Object.fromEntries(functions.map((databaseFunction) => [
+    databaseFunction.name,
+    { input: any, output: any, handler, databaseFunction },
+  ]));
+}

@@ -1,0 +1,180 @@
+import { didYouMean } from "../../../../problem/nearest_name.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import type {
+  DatabaseFunction,
+  FunctionArgument,
+  FunctionResult,
+  QualifiedName,
+} from "../../../../db/functions/database_function.ts";
+import type { LeftOut } from "../../../../db/introspection.ts";
+import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
+import type { ColumnInfo } from "../../../../schema/table_info.ts";
+import { schemaOf } from "./postgres_catalogue.ts";
+import type { PostgresTypes } from "./postgres_types.ts";
+
+/** An argument or a result column of a function in the catalog. */
+interface Parameter {
+  readonly name: string;
+  /** `i` input, `o` output, `b` both, `v` VARIADIC, `t` column of a result table. */
+  readonly mode: string;
+  readonly type: string;
+  readonly typeSchema: string;
+  readonly typeName: string;
+}
+
+const functionFacts = {
+  schema: cell.text("n.nspname"),
+  name: cell.text("p.proname"),
+  description: cell.textOrNull("obj_description(p.oid, 'pg_proc')"),
+  isQuery: cell.flag("p.provolatile <> 'v'"),
+  isSet: cell.flag("p.proretset"),
+  isDefiner: cell.flag("p.prosecdef"),
+  mayCall: cell.flag(`has_function_privilege(p.oid, 'EXECUTE') OR EXISTS (SELECT FROM pg_roles r
+    WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
+      AND has_function_privilege(r.oid, p.oid, 'EXECUTE'))`),
+  defaults: cell.number("p.pronargdefaults"),
+  parameters: cell.list<Parameter>(`(SELECT json_agg(json_build_object(
+      'name', coalesce(p.proargnames[each.at], ''), 'mode', coalesce(p.proargmodes[each.at], 'i'),
+      'type', each.type::text, 'typeSchema', m.nspname, 'typeName', t.typname) ORDER BY each.at)
+    FROM unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) WITH ORDINALITY AS each(type, at)
+    JOIN pg_type t ON t.oid = each.type JOIN pg_namespace m ON m.oid = t.typnamespace)`),
+  type: cell.text("p.prorettype"),
+  typeName: cell.text("y.typname"),
+  isComposite: cell.flag("y.typtype = 'c'"),
+  isPseudo: cell.flag("y.typtype = 'p'"),
+  tableSchema: cell.textOrNull(schemaOf("k.oid", "b.nspname")),
+  table: cell.textOrNull("k.relname"),
+};
+
+type CatalogueFunction = NamedRow<typeof functionFacts>;
+
+/** Functions of triggers and of the server itself, which no statement can call. */
+const uncallable = `'trigger', 'event_trigger', 'internal', 'language_handler', 'fdw_handler',
+  'index_am_handler', 'table_am_handler', 'tsm_handler', 'cstring'`;
+
+/** Reads all functions of the schemas, except aggregates and functions of extensions. */
+export async function readFunctions(
+  connection: Connection,
+  schemas: string,
+  roles: readonly string[],
+): Promise<readonly CatalogueFunction[]> {
+  return await selectNamed(
+    connection,
+    functionFacts,
+    `FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+     JOIN pg_type y ON y.oid = p.prorettype
+     LEFT JOIN pg_class k ON k.oid = y.typrelid AND k.relkind IN ('r', 'p', 'v', 'm', 'f')
+     LEFT JOIN pg_namespace b ON b.oid = k.relnamespace
+     WHERE n.nspname IN (SELECT json_array_elements_text($1::json)) AND p.prokind = 'f'
+       AND y.typname NOT IN (${uncallable}) AND p.proname !~ '^_service_'
+       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
+         AND d.objid = p.oid AND d.deptype = 'e')
+     ORDER BY array_position(ARRAY(SELECT json_array_elements_text($1::json)), n.nspname::text),
+       p.proname, p.oid`,
+    schemas,
+    JSON.stringify(roles),
+  );
+}
+
+/** Describes the functions that were requested, and says why others cannot be called. */
+export function describeFunctions(
+  catalogue: readonly CatalogueFunction[],
+  wanted: readonly string[],
+  types: PostgresTypes,
+): { readonly functions: readonly DatabaseFunction[]; readonly leftOut: readonly LeftOut[] } {
+  const isAll = wanted.includes("*");
+  const known = new Set(catalogue.map(({ name }) => name));
+  const missing = wanted.find((name) => name !== "*" && !known.has(name));
+  if (missing !== undefined) {
+    const hint = didYouMean(missing, [...known]);
+    throw new Error(`Cannot find the function "${missing}": there is none of this name${hint}`);
+  }
+  const functions: DatabaseFunction[] = [];
+  const leftOut: LeftOut[] = [];
+  const asked = catalogue.filter(({ name }) => isAll || wanted.includes(name));
+  for (const [name, versions] of Map.groupBy(asked, (one) => one.name)) {
+    const [first, second] = versions;
+    if (first === undefined) continue;
+    const described = second === undefined
+      ? describeFunction(first, types)
+      : "several functions have this name, and their arguments do not tell them apart";
+    if (typeof described === "string") leftOut.push({ table: `${name}()`, reason: described });
+    else functions.push(described);
+  }
+  return { functions, leftOut };
+}
+
+/** Returns the description of a function, or the reason why it cannot be called. */
+function describeFunction(
+  given: CatalogueFunction,
+  types: PostgresTypes,
+): DatabaseFunction | string {
+  const { name, schema, parameters, defaults, mayCall } = given;
+  if (!mayCall) return "this user may not call it";
+  if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) return "its name is not possible in a path";
+  const inputs = parameters.filter(({ mode }) => ["i", "b", "v"].includes(mode));
+  const args: FunctionArgument[] = [];
+  for (const [index, one] of inputs.entries()) {
+    if (one.name === "") return "its arguments have no names";
+    const column = types.column(one.name, one.type);
+    if (column === null || pseudo.test(one.typeName)) {
+      return `its argument "${one.name}" has the type ${one.typeName}`;
+    }
+    const isVariadic = one.mode === "v";
+    args.push({
+      column,
+      type: { schema: one.typeSchema, name: one.typeName },
+      isOptional: isVariadic || index >= inputs.length - defaults,
+      isVariadic,
+    });
+  }
+  const result = resultOf(given, types);
+  if (result === null) return `its result has the type ${given.typeName}`;
+  const { description, isQuery, isDefiner } = given;
+  return { schema, name, description, isQuery, isDefiner, args, result };
+}
+
+/** The pseudo-types, of which no value can be sent. */
+const pseudo = /^any|^(?:record|cstring|internal)$|^_record$/;
+
+function resultOf(given: CatalogueFunction, types: PostgresTypes): FunctionResult | null {
+  const { name, isSet, type, typeName, isComposite, isPseudo } = given;
+  if (typeName === "void") return { kind: "void", columns: [voidColumn(name, types)], table: null };
+  const outputs = given.parameters.filter(({ mode }) => ["o", "b", "t"].includes(mode));
+  const one = isSet ? "rows" as const : "row" as const;
+  if (typeName === "record" && outputs.length > 1) {
+    const members = outputs.map((output, index) => ({
+      name: output.name === "" ? `column${index + 1}` : output.name,
+      type: output.type,
+    }));
+    return rowsOf(members, one, null, types);
+  }
+  if (isComposite) {
+    const table = given.table === null ? null : { schema: given.tableSchema, name: given.table };
+    return rowsOf(types.membersOf(type), one, table, types);
+  }
+  // The column of a single OUT argument has the name of the argument.
+  const [output] = outputs;
+  const column = isPseudo ? null : types.column(output?.name || name, type);
+  return column === null
+    ? null
+    : { kind: isSet ? "rows" : "value", columns: [column], table: null };
+}
+
+function rowsOf(
+  members: readonly { readonly name: string; readonly type: string }[],
+  kind: "row" | "rows",
+  table: QualifiedName | null,
+  types: PostgresTypes,
+): FunctionResult | null {
+  const columns = members.map((member) => types.column(member.name, member.type));
+  const known = columns.filter((column) => column !== null);
+  return known.length < columns.length ? null : { kind, columns: known, table };
+}
+
+/** The result of a function without a result, which Postgres prints as an empty string. */
+function voidColumn(name: string, types: PostgresTypes): ColumnInfo {
+  const column = types.column(name, "2278");
+  if (column === null) throw new Error("The catalog has no type void");
+  return column;
+}

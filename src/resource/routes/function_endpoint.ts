@@ -1,0 +1,198 @@
+import { allRows } from "../../filter/filter.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import {
+  argumentFromJson,
+  type DatabaseFunction,
+  type FunctionArguments,
+  parseFunctionArguments,
+  prepareCall,
+  tableOfCall,
+} from "../../db/functions/database_function.ts";
+import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { Problem } from "../../problem/problem.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { type ColumnInfo, refersTo, type TableInfo } from "../../schema/table_info.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { parseJson } from "../../schema/exact_json.ts";
+import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
+import type { ResourceCall, ResourceRequest, ShapedReply } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
+import { list } from "../operations/list.ts";
+import { narrowForCaller } from "../rights/caller_view.ts";
+import { runOperation } from "../run_operation.ts";
+import { InvalidFields } from "../write/values/parse_fields.ts";
+import { inTransaction } from "../write/transaction/in_transaction.ts";
+
+/** The query parameters of a function that returns rows. */
+const rowParameters: readonly string[] = [
+  ...["filter", "select", "include", "orderBy", "limit", "cursor", "offset", "totalCount"],
+];
+
+/** Parameters that need a second statement. A request runs a volatile function only once. */
+const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
+
+/**
+ * Calls a function of the database with the role of the request, and returns its result as `data`.
+ * A function that is not volatile runs in a read-only transaction with a time limit. The policies
+ * and fields of the resource that serves the returned table apply to its rows.
+ */
+export async function callFunction(
+  called: DatabaseFunction,
+  { request, user, resource: host }: ResourceCall,
+): Promise<DataReply> {
+  requireParameters(called, request);
+  const values = argumentsOf(called, request);
+  const rows = { ...request, query: listQueryOf(called, request) };
+  const resource = resourceOfResult(called, values, host);
+  try {
+    const data = dataOf(called, await runInTransaction(called, { request: rows, user, resource }));
+    return jsonReply(200, { data }, request.safeNumbers ? safeNumbersType : undefined);
+  } catch (error) {
+    const cause = error instanceof Problem ? error.cause : error;
+    if (called.isQuery && cause instanceof DatabaseError && cause.kind === "read-only") {
+      const why = "it changes the database, although it is not declared as volatile";
+      throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
+    }
+    throw databaseProblem(error, `call ${called.name}`);
+  }
+}
+
+/** Lists the rows of a call in a transaction, which is read-only unless the function is volatile. */
+async function runInTransaction(
+  called: DatabaseFunction,
+  { request, user, resource: target }: ResourceCall,
+): Promise<ShapedReply> {
+  const narrowed = narrowForCaller(user, target, request.safeNumbers);
+  const { driver } = narrowed;
+  // In the transaction, the driver already has the role, and nothing may use another connection.
+  const runtime = { ...target.runtime, tablesChanged: undefined };
+  return await inTransaction({ resource: narrowed, record: null }, async (connection) => {
+    if (!await prepareCall(called, target.readCosts.queryTimeoutMs, connection)) {
+      throw new Problem("forbidden", `Cannot call ${called.name}: the database does not allow it`);
+    }
+    return await connection.joined(driver).join((part) => {
+      const within = { ...target, runtime, driver: part.driver, identityOf: null };
+      return Promise.resolve(runOperation(list, request, user, within));
+    });
+  });
+}
+
+function argumentsOf(called: DatabaseFunction, request: ResourceRequest): FunctionArguments {
+  const { body, query } = request;
+  const isInBody = body !== undefined;
+  const named = isInBody ? requireObject(body) : Object.fromEntries(
+    called.args.flatMap(({ column: { name } }) => {
+      const text = query.get(name);
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
+  const parse = isInBody ? argumentFromJson : argumentFromText;
+  const { values, faults } = parseFunctionArguments(called, named, parse);
+  if (faults.length > 0) throw new InvalidFields(faults);
+  return values;
+}
+
+function requireObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return { ...body };
+  throw new Problem("validation-error", "Cannot use this body: it must be an object of arguments");
+}
+
+/** Converts an argument in a URL. Lists, objects and documents are JSON. */
+function argumentFromText(value: unknown, column: ColumnInfo): unknown {
+  const text = String(value);
+  if (column.kind !== "json") return kindOfColumn(column).fromText(text, column);
+  let json: unknown;
+  try {
+    json = parseJson(text);
+  } catch {
+    throw new InvalidValue("must be JSON");
+  }
+  return argumentFromJson(json, column);
+}
+
+/** Throws a 400 for a parameter that is neither an argument nor a parameter of a list. */
+function requireParameters(called: DatabaseFunction, { raw, body, query }: ResourceRequest): void {
+  const args = body === undefined ? called.args.map(({ column }) => column.name) : [];
+  const ofRows = called.result.kind === "rows" ? rowParameters : [];
+  const known = [...args, ...ofRows];
+  const given = raw === null ? query.keys() : new URL(raw.url).searchParams.keys();
+  for (const name of given) {
+    if (!known.includes(name)) {
+      const hint = didYouMean(name.slice(0, 50), known);
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot call ${called.name}: "${name.slice(0, 50)}" is not one of its arguments${hint}`,
+      );
+    }
+    if (called.isQuery || !repeating.includes(name)) continue;
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot use "${name}" here: ${called.name} may change rows, so a request calls it only once`,
+    );
+  }
+}
+
+/** Returns the parameters of the list of a call's rows. An argument hides an equal parameter. */
+function listQueryOf(
+  called: DatabaseFunction,
+  { query, body }: ResourceRequest,
+): ResourceRequest["query"] {
+  if (called.result.kind !== "rows") return new Map([["limit", "1"]]);
+  const args = body === undefined ? called.args.map(({ column }) => column.name) : [];
+  return Object.assign(
+    new Map([...query].filter(([name]) => rowParameters.includes(name) && !args.includes(name))),
+    query.codeFilter === undefined ? {} : { codeFilter: query.codeFilter },
+  );
+}
+
+/** Returns a resource whose table is the call: that of the returned table, or one of the result. */
+function resourceOfResult(
+  called: DatabaseFunction,
+  values: FunctionArguments,
+  host: Resource,
+): Resource {
+  const { result: { table: returned }, name } = called;
+  const named = returned === null
+    ? undefined
+    : host.tables.find((table) =>
+      refersTo({ schema: returned.schema, table: returned.name }, table) &&
+      host.served.get(table)?.driver === host.driver
+    );
+  const found = named === undefined ? undefined : host.served.get(named);
+  const { dialect } = host.driver;
+  const table = tableOfCall(called, values, found?.table ?? null, dialect);
+  const url = `${host.url}/rpc/${name}`;
+  return found === undefined ? ofResult(table, { ...host, url }) : { ...found, url, table };
+}
+
+/** Returns a resource of a result without a table. Its columns are all readable. */
+function ofResult(table: TableInfo, host: Resource): Resource {
+  const { columns } = table;
+  return {
+    ...host,
+    table,
+    policy: { ...host.policy, public: new Set(["read"]), publicScopes: new Map() },
+    fields: {
+      readable: columns,
+      writable: new Set(),
+      immutable: new Set(),
+      filterable: new Set(columns),
+      sortable: new Set(columns),
+    },
+    stored: columns,
+    ...{ fieldsOf: null, withheld: new Set(), varyingFields: new Set(), views: new WeakMap() },
+    ...{ relations: new Map(), computed: { ...host.computed, fields: [] }, etag: null },
+    ...{ softDelete: null, undeleted: allRows },
+    groups: createAggregateColumns(table, columns),
+  };
+}
+
+/** Returns the result of a function from the page of its rows. */
+function dataOf({ result: { kind, columns } }: DatabaseFunction, page: ShapedReply): unknown {
+  const data: unknown = page instanceof DataReply ? page.fittingData() : null;
+  if (kind === "rows" || kind === "void") return kind === "void" ? null : data;
+  const [row = null]: readonly unknown[] = Object(data).items ?? [];
+  return kind === "row" ? row : Object(row)[columns[0]?.name ?? ""] ?? null;
+}

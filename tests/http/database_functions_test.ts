@@ -1,0 +1,325 @@
+/** Functions of Postgres as procedures: `db.introspect({ functions })`. */
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  all,
+  byDatabase,
+  createApp,
+  type Database,
+  openDatabase,
+  resource,
+  rsql,
+} from "../../mod.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
+import { runScript } from "../support/scratch.ts";
+
+const script = `
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE TYPE point2 AS (x integer, y integer);
+CREATE TABLE films (id integer PRIMARY KEY, title text NOT NULL, year integer NOT NULL, secret text);
+CREATE TABLE shows (id integer PRIMARY KEY, film_id integer NOT NULL REFERENCES films);
+INSERT INTO films SELECT n, 'Film ' || n, 1990 + n, 'hush' FROM generate_series(1, 30) AS n;
+INSERT INTO shows VALUES (1, 5), (2, 6);
+CREATE FUNCTION add(a integer, b integer DEFAULT 2) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT a + b';
+COMMENT ON FUNCTION add IS 'Adds two numbers';
+CREATE FUNCTION films_since(since integer) RETURNS SETOF films STABLE LANGUAGE sql AS
+  'SELECT * FROM films WHERE year >= since ORDER BY year';
+CREATE FUNCTION best() RETURNS films STABLE LANGUAGE sql AS 'SELECT * FROM films WHERE id = 3';
+CREATE FUNCTION by_year(out_of integer) RETURNS TABLE (year integer, films bigint) STABLE LANGUAGE sql AS
+  'SELECT year, count(*) FROM films WHERE id < out_of GROUP BY year';
+CREATE FUNCTION numbers(VARIADIC of integer[]) RETURNS SETOF integer IMMUTABLE LANGUAGE sql AS 'SELECT unnest(of)';
+CREATE FUNCTION two_out(a integer, OUT double integer, OUT triple integer) IMMUTABLE LANGUAGE sql AS 'SELECT a * 2, a * 3';
+CREATE FUNCTION one_out(a integer, OUT doubled integer) IMMUTABLE LANGUAGE sql AS 'SELECT a * 2';
+CREATE FUNCTION echo(j jsonb, p point2, m mood, l text[], t timestamptz) RETURNS jsonb STABLE LANGUAGE sql AS
+  'SELECT jsonb_build_object(''j'', j, ''p'', p, ''m'', m, ''l'', l, ''t'', t)';
+CREATE FUNCTION new_film(film_title text) RETURNS films LANGUAGE sql AS
+  'INSERT INTO films SELECT max(id) + 1, film_title, 2030 FROM films RETURNING *';
+CREATE FUNCTION new_films(n integer) RETURNS SETOF films LANGUAGE sql AS
+  'INSERT INTO films SELECT 1000 + i, ''New '' || i, 1900 + i FROM generate_series(1, n) AS i RETURNING *';
+CREATE FUNCTION clear() RETURNS void LANGUAGE sql AS 'DELETE FROM shows';
+CREATE FUNCTION refuse(why text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', why; END $$;
+CREATE FUNCTION teapot() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'PT418' USING MESSAGE = 'short and stout'; END $$;
+CREATE FUNCTION broken(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1 / a';
+CREATE FUNCTION slow() RETURNS void STABLE LANGUAGE sql AS 'SELECT pg_sleep(60)';
+CREATE FUNCTION lies() RETURNS integer STABLE LANGUAGE plpgsql AS $$
+  BEGIN PERFORM nextval('counter'); RETURN 1; END $$;
+CREATE SEQUENCE counter;
+CREATE FUNCTION "odd Name"(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION "Odd.Name"("the ""arg""" integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1';
+CREATE FUNCTION twice(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION twice(a text) RETURNS text STABLE LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION unnamed(integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1';
+CREATE FUNCTION anything(a anyelement) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION untyped() RETURNS SETOF record STABLE LANGUAGE sql AS 'SELECT 1, 2';
+CREATE FUNCTION trigger_of() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE FUNCTION all_secrets() RETURNS SETOF text STABLE SECURITY DEFINER LANGUAGE sql AS 'SELECT secret FROM films';
+`;
+
+interface Answer {
+  readonly status: number;
+  // deno-lint-ignore no-explicit-any -- the body of a response
+  readonly body: any;
+}
+
+type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+async function withFunctions(
+  url: string,
+  work: (ask: Ask, db: Database) => Promise<void>,
+): Promise<void> {
+  const db = await openDatabase(url);
+  await runScript(db.driver, script);
+  const { tables, functions } = await db.introspect({ functions: ["*"] });
+  const open = Object.fromEntries(
+    Object.entries(functions).map(([name, one]) => [name, { ...one, public: true }]),
+  );
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    queryTimeoutMs: 1_000,
+    resources: tables.map((table) =>
+      resource(table, {
+        id: table.primaryKey.map(({ name }) => name),
+        auth: table.name === "films"
+          ? { public: { read: () => rsql`year<2015` }, create: () => all() }
+          : { public: { read: true } },
+        autoRelations: { filterable: true },
+        ...(table.name === "films"
+          ? { fields: { readable: ["id", "title", "year"] }, procedures: open }
+          : {}),
+      })
+    ),
+  });
+  try {
+    await work(async (method, path, body) => {
+      const response = await app.fetch(
+        new Request(`http://localhost/api/films/rpc/${path}`, {
+          method,
+          headers: { "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      );
+      const text = await response.text();
+      return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+    }, db);
+  } finally {
+    await app.close();
+  }
+}
+
+testOnPostgres("functions answer by their volatility and their results", async (url) => {
+  await withFunctions(url, async (ask, db) => {
+    const data = async (method: string, path: string, body?: unknown) => {
+      const answer = await ask(method, path, body);
+      return answer.status === 200 ? answer.body.data : [answer.status, answer.body.detail];
+    };
+    assertEquals(await data("GET", "add?a=40"), 42);
+    assertEquals(await data("GET", "add?a=40&b=-1"), 39);
+    assertEquals(await data("POST", "add", { a: 1, b: 1 }), 2);
+    assertEquals(await data("POST", "add", { a: 1, b: null }), null);
+    assertEquals(await data("GET", "best"), { id: 3, title: "Film 3", year: 1993 });
+    assertEquals((await data("GET", "by_year?out_of=3&orderBy=-year&filter=year>1000")).items, [
+      { year: 1992, films: 1 },
+      { year: 1991, films: 1 },
+    ]);
+    assertEquals((await data("GET", "numbers?of=[3,1,2]&orderBy=numbers")).items, [
+      ...[{ numbers: 1 }, { numbers: 2 }, { numbers: 3 }],
+    ]);
+    assertEquals((await data("GET", "numbers?of={7}"))[0], 422);
+    assertEquals((await data("GET", "numbers")).items, []);
+    assertEquals(await data("GET", "two_out?a=2"), { double: 4, triple: 6 });
+    assertEquals(await data("GET", "one_out?a=2"), 4);
+    const values = {
+      j: { a: [1] },
+      p: { x: 1, y: null },
+      m: "sad",
+      l: ["a", null],
+      t: "2026-01-02T03:04:05Z",
+    };
+    const { t, ...echoed } = await data("POST", "echo", values);
+    assertEquals([echoed, Date.parse(t)], [
+      { j: { a: [1] }, p: { x: 1, y: null }, m: "sad", l: ["a", null] },
+      Date.parse(values.t),
+    ]);
+    const query = Object.entries(values).map(([name, value]) =>
+      `${name}=${encodeURIComponent(typeof value === "string" ? value : JSON.stringify(value))}`
+    );
+    assertEquals((await data("GET", `echo?${query.join("&")}`)).p, { x: 1, y: null });
+    assertEquals(await data("GET", "Odd.Name?the%20%22arg%22=5"), 5);
+    assertEquals(await data("POST", "clear", {}), null);
+    assertEquals((await db.sql`SELECT count(*) AS n FROM shows`).rows, [{ n: 0 }]);
+  });
+});
+
+testOnPostgres("rows of a table have its policies, fields, filters and pages", async (url) => {
+  await withFunctions(url, async (ask) => {
+    const page = await ask("GET", "films_since?since=2010&limit=2&select=id,year&totalCount=true");
+    // The scope of the resource hides the films from 2015 on, and its fields the secrets.
+    const { nextCursor, ...first } = page.body.data;
+    assertEquals([page.status, first], [200, {
+      items: [{ id: 20, year: 2010 }, { id: 21, year: 2011 }],
+      ...{ hasMore: true, totalCount: 5 },
+    }]);
+    const next = await ask("GET", `films_since?since=2010&limit=10&select=id&cursor=${nextCursor}`);
+    assertEquals(next.body.data.items.map(({ id }: { id: number }) => id), [22, 23, 24]);
+    const all = await ask("GET", "films_since?since=2012&orderBy=-id");
+    assertEquals(all.body.data.items[0], { id: 24, title: "Film 24", year: 2014 });
+    const ofShows = await ask("GET", "films_since?since=1990&filter=shows.id==2&include=shows");
+    assertEquals(ofShows.body.data.items, [
+      { id: 6, title: "Film 6", year: 1996, shows: [{ id: 2, film_id: 6 }] },
+    ]);
+    assertEquals((await ask("GET", "films_since?since=1990&filter=secret==hush")).status, 400);
+    const hidden = await ask("GET", "films_since?since=1990&select=secret");
+    assertEquals(JSON.stringify(hidden.body).includes("hush"), false);
+    // A volatile function runs once, and its rows have the policies of the table, too.
+    const created = await ask("POST", "new_film", { film_title: "x" });
+    assertEquals([created.status, created.body], [200, { data: null }]);
+    const several = await ask("POST", "new_films?orderBy=-id&limit=2&filter=id>1000", { n: 3 });
+    assertEquals(several.body.data.items.map(({ id }: { id: number }) => id), [1003, 1002]);
+    assertEquals(
+      (await ask("GET", "films_since?since=1900&limit=1&totalCount=true")).body.data.totalCount,
+      27,
+    );
+    for (const parameter of ["totalCount=true", "cursor=x", "offset=1", "include=shows"]) {
+      assertEquals((await ask("POST", `new_films?${parameter}`, { n: 3 })).status, 400);
+    }
+  });
+});
+
+testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => {
+  await withFunctions(url, async (ask, db) => {
+    const detail = async (method: string, path: string, body?: unknown) => {
+      const answer = await ask(method, path, body);
+      return [answer.status, answer.body.detail];
+    };
+    assertEquals(await detail("GET", "add"), [422, "Cannot use this body: a is required"]);
+    assertEquals(await detail("POST", "add", { a: 1, c: 2 }), [
+      422,
+      'Cannot use this body: c is not an argument. Did you mean "a"?',
+    ]);
+    assertEquals(await detail("POST", "films_since", { sicne: 1 }), [
+      422,
+      'Cannot use this body: sicne is not an argument. Did you mean "since"?',
+    ]);
+    assertEquals(await detail("GET", "films_since?sicne=1"), [
+      400,
+      'Unknown parameter "sicne": did you mean "since"?',
+    ]);
+    assertEquals(await detail("GET", "films_since?since=1&until=2"), [
+      400,
+      'Cannot call films_since: "until" is not one of its arguments',
+    ]);
+    assertEquals((await detail("POST", "add", { a: "x" }))[0], 422);
+    assertEquals((await detail("POST", "add", { a: 1.5 }))[0], 422);
+    assertEquals((await detail("POST", "add", { a: 3_000_000_000 }))[0], 422);
+    assertEquals((await detail("POST", "add", [1]))[0], 422);
+    assertEquals((await detail("GET", "add?a=1;DROP%20TABLE%20films"))[0], 422);
+    assertEquals((await detail("GET", "add?a=1&limit=1"))[0], 400);
+    assertEquals(await detail("GET", "clear"), [405, "Cannot GET here"]);
+    assertEquals(await detail("POST", "refuse", { why: "No\nway" }), [422, "No way"]);
+    assertEquals(await detail("POST", "teapot", {}), [418, "short and stout"]);
+    assertEquals((await detail("GET", "lies"))[0], 403);
+    assertEquals((await detail("GET", "slow"))[0], 422);
+    for (const path of ["broken?a=0", "missing?a=1"]) {
+      const answer = await ask("GET", path);
+      assertEquals([path, JSON.stringify(answer.body).includes("SELECT")], [path, false]);
+    }
+    assertEquals((await db.sql`SELECT count(*) AS n FROM films`).rows, [{ n: 30 }]);
+  });
+});
+
+testOnPostgres("functions that cannot be called are left out, with the reason", async (url) => {
+  const db = await openDatabase(url);
+  try {
+    await runScript(db.driver, script);
+    const { functions, leftOut } = await db.introspect({ functions: ["*"] });
+    assertEquals(Object.fromEntries(leftOut.map(({ table, reason }) => [table, reason])), {
+      "anything()": 'its argument "a" has the type anyelement',
+      "odd Name()": "its name is not possible in a path",
+      "twice()": "several functions have this name, and their arguments do not tell them apart",
+      "unnamed()": "its arguments have no names",
+      "untyped()": "its result has the type record",
+    });
+    assertEquals("trigger_of" in functions, false);
+    assertEquals(functions["all_secrets"]?.databaseFunction.isDefiner, true);
+    assertEquals(Object.keys((await db.introspect({ functions: ["add"] })).functions), ["add"]);
+    assertEquals((await db.introspect()).functions, {});
+    await assertRejects(
+      () => db.introspect({ functions: ["ad"] }),
+      Error,
+      'Cannot find the function "ad": there is none of this name. Did you mean "add"?',
+    );
+  } finally {
+    await db.close();
+  }
+});
+
+testOnPostgres("a function runs with the role of the request", async (url) => {
+  const [anon, member] = ["anon", "member"].map((name) =>
+    `${name}_${crypto.randomUUID().slice(0, 8)}`
+  );
+  const db = await openDatabase(url);
+  await runScript(
+    db.driver,
+    `CREATE ROLE ${anon};
+CREATE ROLE ${member};
+CREATE TABLE notes (id integer PRIMARY KEY, owner text NOT NULL);
+INSERT INTO notes VALUES (1, '${anon}'), (2, '${member}'), (3, '${member}');
+ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON notes USING (owner = current_user);
+GRANT SELECT, INSERT ON notes TO ${anon}, ${member};
+CREATE FUNCTION mine() RETURNS SETOF notes STABLE LANGUAGE sql AS 'SELECT * FROM notes';
+CREATE FUNCTION how_many() RETURNS integer STABLE LANGUAGE sql AS 'SELECT count(*)::int FROM notes';
+CREATE FUNCTION add_note(id integer) RETURNS SETOF notes LANGUAGE sql AS
+  'INSERT INTO notes VALUES (id, current_user) RETURNING *';
+CREATE FUNCTION members_only() RETURNS text STABLE LANGUAGE sql AS 'SELECT current_user::text';
+REVOKE EXECUTE ON FUNCTION members_only FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION members_only TO ${member}`,
+  );
+  const roles = [anon ?? "", member ?? ""];
+  const { tables, functions } = await db.introspect({ roles, functions: ["*"] });
+  const procedures = Object.fromEntries(
+    Object.entries(functions).map(([name, one]) => [name, { ...one, public: true }]),
+  );
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    auth: {
+      middleware: async (context, next) => {
+        if (context.req.header("x-user")) context.set("user", { id: "m" });
+        await next();
+      },
+    },
+    actAs: { roles, as: (user) => ({ role: (user === null ? anon : member) ?? "" }) },
+    resources: tables.map((table) =>
+      resource(table, { id: ["id"], auth: byDatabase({ anonymous: true }), procedures })
+    ),
+  });
+  const call = async (user: string, path: string, body?: unknown) => {
+    const response = await app.fetch(
+      new Request(`http://localhost/api/notes/rpc/${path}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { "content-type": "application/json", ...(user === "" ? {} : { "x-user": user }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+    const { data, detail } = await response.json();
+    return response.status === 200 ? data : [response.status, detail];
+  };
+  try {
+    assertEquals([await call("", "how_many"), await call("m", "how_many")], [1, 2]);
+    assertEquals((await call("", "mine?totalCount=true")).totalCount, 1);
+    assertEquals((await call("m", "mine?filter=id>2")).items, [{ id: 3, owner: member }]);
+    assertEquals(await call("m", "members_only"), member);
+    assertEquals(await call("", "members_only"), [
+      403,
+      "Cannot call members_only: the database does not allow it",
+    ]);
+    assertEquals((await call("", "add_note", { id: 9 })).items, [{ id: 9, owner: anon }]);
+    assertEquals([await call("", "how_many"), await call("m", "how_many")], [2, 2]);
+  } finally {
+    await app.close();
+    const admin = await openDatabase(url);
+    await runScript(admin.driver, `DROP OWNED BY ${roles};\nDROP ROLE ${roles}`);
+    await admin.close();
+  }
+});
