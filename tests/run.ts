@@ -39,6 +39,7 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
   ["tests/conformance", 1],
   ["tests/identity", 1],
   ["tests/serve", 1],
+  ["tests/proxies", 1],
   ["tests/examples", 1],
 ];
 
