@@ -1,5 +1,5 @@
 /** Functions of Postgres as procedures: `db.introspect({ functions })`. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   all,
   byDatabase,
@@ -9,6 +9,10 @@ import {
   resource,
   rsql,
 } from "../../mod.ts";
+import { Misuse } from "../../src/cli/command_options.ts";
+import { prepareService } from "../../src/cli/prepare_service.ts";
+import { parseServeArguments } from "../../src/cli/serve_arguments.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
 
@@ -224,6 +228,9 @@ testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => 
       assertEquals([path, JSON.stringify(answer.body).includes("SELECT")], [path, false]);
     }
     assertEquals((await db.sql`SELECT count(*) AS n FROM films`).rows, [{ n: 30 }]);
+    await runScript(db.driver, "DROP FUNCTION films_since");
+    const dropped = await ask("GET", "films_since?since=1");
+    assertEquals([dropped.status, dropped.body.code], [503, "SCHEMA_CHANGED"]);
   });
 });
 
@@ -321,5 +328,53 @@ GRANT EXECUTE ON FUNCTION members_only TO ${member}`,
     const admin = await openDatabase(url);
     await runScript(admin.driver, `DROP OWNED BY ${roles};\nDROP ROLE ${roles}`);
     await admin.close();
+  }
+});
+
+Deno.test("--functions names functions of Postgres, or a module for SQLite", () => {
+  const parsed = (...args: readonly string[]) => {
+    const command = parseServeArguments(args);
+    return command.kind === "serve" ? [command.functions, command.additions?.functions] : [];
+  };
+  const place = "postgres://127.0.0.1/shop";
+  assertEquals(parsed(place, "--functions", "*"), [["*"], undefined]);
+  assertEquals(parsed(place, "--functions", "a,b"), [["a", "b"], undefined]);
+  assertEquals(parsed(place), [undefined, undefined]);
+  assertEquals(parsed("shop.db", "--functions", "of.ts")[0], undefined);
+  assertThrows(
+    () => parsed(place, "--functions", "a", "--extension", "b"),
+    Misuse,
+    "The option --extension belongs to a SQLite file",
+  );
+});
+
+testOnPostgres("the command line serves functions, and volatile ones for writers", async (url) => {
+  const db = await openDatabase(url);
+  await runScript(db.driver, script);
+  await db.close();
+  const token = "a-printed-token";
+  for (const flags of [[], ["--write"]]) {
+    const command = parseServeArguments([url, "--functions", "*", ...flags]);
+    if (command.kind !== "serve") throw new Error(command.kind);
+    const runtime = { ...systemRuntime(() => {}), cron: undefined };
+    const { config } = await prepareService(command, { runtime, token });
+    const app = await createApp({ secret: "sixteen or more characters", ...config });
+    const status = async (method: string, path: string, headers = {}) => {
+      const response = await app.fetch(
+        new Request(`http://127.0.0.1/api/functions/rpc/${path}`, {
+          method,
+          headers: { host: "127.0.0.1", "content-type": "application/json", ...headers },
+          ...(method === "POST" ? { body: "{}" } : {}),
+        }),
+      );
+      await response.body?.cancel();
+      return response.status;
+    };
+    const isWritable = flags.length > 0;
+    assertEquals(await status("GET", "add?a=1"), 200);
+    assertEquals(await status("POST", "clear"), isWritable ? 401 : 405);
+    const authorization = `Bearer ${token}`;
+    assertEquals(await status("POST", "clear", { authorization }), isWritable ? 200 : 405);
+    await app.close();
   }
 });

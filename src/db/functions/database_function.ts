@@ -145,7 +145,10 @@ export async function prepareCall(
   const limits = `, set_config('transaction_read_only', 'on', true),
     set_config('statement_timeout', $2, true)`;
   const { rows } = await connection.query({
-    text: `SELECT has_function_privilege($1, 'EXECUTE')${isQuery ? limits : ""}`,
+    // The call of a function that was dropped fails, and the service reads the schema again.
+    text: `SELECT coalesce(has_function_privilege(to_regprocedure($1), 'EXECUTE'), true)${
+      isQuery ? limits : ""
+    }`,
     values: [signature, ...(isQuery ? [String(Math.ceil(timeoutMs))] : [])],
   });
   return rows[0]?.[0] === "t";
