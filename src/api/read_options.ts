@@ -19,6 +19,11 @@ export type OrderInput<Field extends string> =
   | `${Field}:asc`
   | `${Field}:desc`;
 
+/** The fields by which rows can be ordered. A dotted name is a field of a related row. */
+export type OrderFieldOf<R extends ApiResource> =
+  | FieldOf<R>
+  | `${keyof R["relations"] & string}.${string}`;
+
 /** Options that select fields of a row and add related rows. */
 export interface RowOptions<Fields, Included> extends RequestOptions {
   /** The fields to return. Default: all fields. */
@@ -36,7 +41,7 @@ export interface ListOptions<
   /** The rows to list. Default: all rows. */
   readonly filter?: FilterInput | undefined;
   /** The order of the rows. Default: by the primary key. */
-  readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
+  readonly orderBy?: readonly OrderInput<OrderFieldOf<R>>[] | undefined;
   /** The maximum number of rows in one page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page. */

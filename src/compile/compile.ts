@@ -142,7 +142,8 @@ interface CachedStatement {
 }
 
 function readsByKey(plan: Plan): plan is ReadPlan {
-  return plan.kind === "read" && plan.where.kind === "compare" && readsOneRow(plan);
+  return plan.kind === "read" && plan.where.kind === "compare" && plan.related === undefined &&
+    readsOneRow(plan);
 }
 
 /** Returns true if a plan reads at most one row, by its key and possibly other conditions. */

@@ -23,7 +23,7 @@ import {
 } from "../sql/fragment.ts";
 import { compilePreviewSelectList } from "./preview_list.ts";
 import { compileFromPosition, compileTieBreak } from "./position_conditions.ts";
-import { compileFilter, mayScan } from "./where.ts";
+import { compileFilter, compileRelatedColumn, mayScan } from "./where.ts";
 
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
@@ -115,7 +115,13 @@ function compileRange(
     ...(plan.from === undefined ? [] : compileTieBreak(plan, dialect)),
   ];
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
-  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}`;
+  return sql`SELECT ${columns} FROM ${rowsOf(plan, dialect)}${where}${order}`;
+}
+
+/** Returns the table, with the columns of related rows if the plan has some. */
+function rowsOf({ table, related }: ReadPlan, dialect: Dialect): Fragment {
+  if (related === undefined) return tableName(table);
+  return dialect.withAddedColumns(table, related.map((one) => compileRelatedColumn(one, dialect)));
 }
 
 /** Returns LIMIT with its numbers as text, because binding them costs 8 µs in SQLite. */

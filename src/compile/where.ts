@@ -1,7 +1,7 @@
 import { type Filter, type Related, termsOnSameRow } from "../filter/filter.ts";
 import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
-import type { Dialect } from "../sql/dialect.ts";
+import type { AddedColumn, Dialect } from "../sql/dialect.ts";
 import {
   columnOf,
   type Fragment,
@@ -12,7 +12,7 @@ import {
   tableName,
 } from "../sql/fragment.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
-import type { ReadPlan } from "../plan/plan.ts";
+import type { ReadPlan, RelatedColumn } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 /** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
@@ -124,6 +124,33 @@ function compileRelated(
         withScanCheck(sql`${isSame} AND ${condition}`, dialect, column)
       })`;
   }, innermost);
+}
+
+/** Compiles a column with the value of a related row, or NULL if no related row matches. */
+export function compileRelatedColumn(
+  { column, relation, source, where }: RelatedColumn,
+  dialect: Dialect,
+): AddedColumn {
+  const { owner, type, steps: [{ table, pairs, other }] } = relation;
+  const [before, here] = [identifier(owner.name), rawSql('"_r1"')];
+  const isSame = join(
+    pairs.map(({ own, other }) =>
+      sql`${dialect.operand(other, here)} = ${dialect.operand(own, before)}`
+    ),
+    " AND ",
+  );
+  const condition = compileAt(where, { dialect, isForFewRows: false }, 1);
+  const isUnique = type === "belongsTo" && table.distinct &&
+    (other.length === 1 && other[0]?.unique === true ||
+      table.primaryKey.every((column) => other.includes(column)));
+  // Several rows can refer to the row. An include shows the first of them, too.
+  const first = sql` ORDER BY ${
+    join(table.primaryKey.map((column) => dialect.ordered(column)), ", ")
+  } LIMIT 1`;
+  const rows = sql`FROM ${tableName(table)} AS ${here} WHERE ${isSame} AND ${condition}`;
+  const value = columnOf(source, here);
+  const select = sql`SELECT ${value} AS ${identifier(column.dbName)} ${rows}`;
+  return { name: identifier(column.dbName), select: isUnique ? select : sql`${select}${first}` };
 }
 
 function rowOf(values: readonly Fragment[]): Fragment {

@@ -208,11 +208,16 @@ function orderParameter(resource: Resource): JsonSchema {
   const { fields } = resource;
   const names = fields.readable.filter((column) => fields.sortable.has(column))
     .map(({ name }) => name);
+  const related = [...resource.relations.values()].filter(({ filterable, toMany, target }) =>
+    filterable && !toMany && resource.served.get(target) !== undefined
+  ).map(({ name }) => `${name}.…`);
   return parameter(
     "orderBy",
-    { type: "string", ...(names.length === 0 ? { maxLength: 0 } : {}) },
+    { type: "string", ...(names.length + related.length === 0 ? { maxLength: 0 } : {}) },
     `Keys with commas between them, 8 at most, each once: \`field\`, \`field:desc\` or \`-field\`. ` +
-      `Fields: ${names.join(", ") || "none"}${perUser(resource, "readable", "sortable")}.`,
+      `Fields: ${[...names, ...related].join(", ") || "none"}${
+        perUser(resource, "readable", "sortable")
+      }.`,
   );
 }
 

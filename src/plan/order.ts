@@ -12,6 +12,8 @@ const maxKeys = 8;
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
+  /** Returns the column for a dotted name, or null if it does not lead to a sortable field. */
+  readonly follow?: (name: string) => ColumnInfo | null;
 }
 
 /**
@@ -66,7 +68,7 @@ function parseOrderKeys(
   const keys: OrderKey[] = [];
   for (const item of items) {
     const key = parseOrderKey(item, table, fields);
-    if (keys.some((other) => other.column === key.column)) {
+    if (keys.some((other) => other.column.name === key.column.name)) {
       throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
     }
     keys.push(key);
@@ -77,17 +79,20 @@ function parseOrderKeys(
 function parseOrderKey(
   item: string,
   table: TableInfo,
-  { sortable, readable }: OrderFields,
+  { sortable, readable, follow }: OrderFields,
 ): OrderKey {
   const minus = item.startsWith("-");
   const written = minus ? item.slice(1) : item;
   const quoted = written.startsWith('"') ? readQuotedName(written, 0) : null;
   const colon = written.indexOf(":", quoted?.end ?? 0);
   if (minus && colon >= 0) throw badDirection(item);
-  const name = nameOfItem(colon >= 0 ? written.slice(0, colon) : written);
+  const path = colon >= 0 ? written.slice(0, colon) : written;
+  const name = nameOfItem(path);
   const direction = colon >= 0 ? written.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
+  const related = column === undefined ? follow?.(path) ?? null : null;
+  if (related !== null) return { column: related, descending: direction === "desc" };
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
     // Clients might write `name desc`, as in SQL. The message must not reveal if `name` exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);

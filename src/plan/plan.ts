@@ -21,6 +21,17 @@ export interface OffsetPosition {
   readonly skip: number;
 }
 
+/** A column of read rows that has the value of a column in the row to which a relation leads. */
+export interface RelatedColumn {
+  /** The column as the plan's columns and order name it. */
+  readonly column: ColumnInfo;
+  /** The column in the related row. */
+  readonly source: ColumnInfo;
+  readonly relation: Relation;
+  /** The filter of the related rows. The value is NULL if no related row matches. */
+  readonly where: Filter;
+}
+
 /**
  * A plan that reads rows in an order. The order ends in the primary key. For a table without a key,
  * it ends in all columns that can be sorted.
@@ -43,6 +54,8 @@ export interface ReadPlan {
   readonly lock?: true;
   /** The settings for truncating long values. Absent if whole values are read. */
   readonly preview?: PreviewSettings;
+  /** The values of related rows by which rows are ordered. Absent if there are none. */
+  readonly related?: readonly RelatedColumn[];
 }
 
 /** Settings for truncating long values in the SELECT, so that the database sends no long ones. */

@@ -11,6 +11,12 @@ import type { SqlSyntax } from "./statements/sql_syntax.ts";
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
+/** A further column of a table: a SELECT of at most one row, which can name the table's columns. */
+export interface AddedColumn {
+  readonly name: Fragment;
+  readonly select: Fragment;
+}
+
 /** The members of `DatabaseEngine` that the type of a dialect has. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
@@ -96,6 +102,8 @@ export interface Dialect {
    * therefore uses both: this form to use the index, and the operand to exclude other values.
    */
   indexed(column: ColumnInfo): Fragment | null;
+  /** Returns a table with further columns, for FROM. A column is NULL if its SELECT has no row. */
+  withAddedColumns(table: TableInfo, added: readonly AddedColumn[]): Fragment;
   /** Returns the column for ranges and ORDER BY: by code point in tables of the service. */
   ordered(column: ColumnInfo): Fragment;
   /**

@@ -1,6 +1,6 @@
 import type { AggregateOptions } from "../../api/aggregates.ts";
 import type { ApiResource } from "../../api/api.ts";
-import type { ListOptions, OrderInput } from "../../api/read_options.ts";
+import type { ListOptions, OrderFieldOf, OrderInput } from "../../api/read_options.ts";
 import type { FieldOf, IncludeOf } from "../../api/rows.ts";
 import type { SearchInput } from "../../api/search.ts";
 import type { TagOf } from "../../api/write_options.ts";
@@ -40,7 +40,7 @@ export interface CodeListOptions<
   /** The filter of the listed rows. Default: all rows. */
   readonly filter?: CodeFilter | undefined;
   /** The order of the rows. Default: by the key. */
-  readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
+  readonly orderBy?: readonly OrderInput<OrderFieldOf<R>>[] | string | undefined;
 }
 
 /** The options of a read of one row. */

@@ -8,6 +8,7 @@ import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./read_after_row.ts";
+import { planRelatedOrder, type RelatedOrder, relatedOrderOf } from "./related_order.ts";
 import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
 import type { AdditionalGrants } from "../model/operation.ts";
 import { columnsOf, viewOf } from "../shape/output.ts";
@@ -28,13 +29,20 @@ export function softDeleteFilter(
 
 export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
-  const order = parseOrder(query.get("orderBy") ?? null, table, fields);
+  const relatedOrder: RelatedOrder[] = [];
+  const follow = (name: string) => {
+    const found = relatedOrderOf(name, relatedOrder.length, resource);
+    if (found !== null) relatedOrder.push(found);
+    return found?.column ?? null;
+  };
+  const order = parseOrder(query.get("orderBy") ?? null, table, { ...fields, follow });
   const cursor = query.get("cursor") ?? "";
   return {
     filter: parseQueryFilter(query, resource),
     softDeleteFilter: softDeleteFilter(query, resource),
     view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,
+    relatedOrder,
     after: cursor === ""
       ? null
       : openCursor(cursor, { resource: resource.url, order, sealer: resource.sealer }),
@@ -88,9 +96,15 @@ export function parseTotalCount(query: Query): TotalCountMode {
 }
 
 /** Returns the other resources whose rows are needed for a list. */
-export function resourcesReadByList({ filter, view }: ListQuery): ReadonlySet<Resource> {
-  if (view.include.length === 0) return filter.reached;
-  return new Set([...filter.reached, ...resourcesReadByIncludes(view.include)]);
+export function resourcesReadByList(
+  { filter, view, relatedOrder }: ListQuery,
+): ReadonlySet<Resource> {
+  if (view.include.length === 0 && relatedOrder.length === 0) return filter.reached;
+  return new Set([
+    ...filter.reached,
+    ...resourcesReadByIncludes(view.include),
+    ...relatedOrder.map(({ target }) => target),
+  ]);
 }
 
 export interface ListGrants extends Pick<AdditionalGrants, "related"> {
@@ -115,7 +129,7 @@ export function planList(
   { table }: Resource,
   limit: number,
 ): ListReadPlan {
-  const { filter, softDeleteFilter, order, after } = listQuery;
+  const { filter, softDeleteFilter, order, after, relatedOrder } = listQuery;
   const counted = rowsBeforePage(listQuery);
   const read: ReadPlan = {
     kind: "read",
@@ -127,6 +141,7 @@ export function planList(
     limit: limit + (counted?.compared ?? 0),
     ...fromOf(listQuery, table),
     ...(listQuery.offset === 0 ? {} : { offset: listQuery.offset }),
+    ...(relatedOrder.length === 0 ? {} : { related: planRelatedOrder(relatedOrder, related) }),
   };
   const from = after?.kind === "row" ? { position: after, visible: grant.rows } : null;
   return { read, from, counted };

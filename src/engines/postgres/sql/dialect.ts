@@ -17,6 +17,7 @@ import {
   rawSql,
   sql,
   type SqlValue,
+  tableName,
 } from "../../../sql/fragment.ts";
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
@@ -75,6 +76,12 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
     firstOfEach,
+    withAddedColumns: (table, added) =>
+      added.reduce(
+        (rows, { select }, index) =>
+          sql`${rows} LEFT JOIN LATERAL (${select}) AS ${identifier(`_added${index}`)} ON TRUE`,
+        tableName(table),
+      ),
     comparesRows: true,
     plansSemiJoins: true,
     // No mark is needed, because Postgres has statistics about frequent values.

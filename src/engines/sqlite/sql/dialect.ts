@@ -21,6 +21,7 @@ import {
   sql,
   type SqlValue,
   storedValueAsJson,
+  tableName,
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
 import { decoders } from "./decoders.ts";
@@ -73,6 +74,14 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     boundStored: (value) => sql`${value}`,
     listed: keysAsTable,
     firstOfEach,
+    withAddedColumns(table, added) {
+      const columns = [
+        ...table.columns.map(({ dbName }) => identifier(dbName)),
+        ...added.map(({ name, select }) => sql`(${select}) AS ${name}`),
+      ];
+      const rows = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)}`;
+      return sql`(${rows}) AS ${identifier(table.name)}`;
+    },
     comparesRows: false,
     plansSemiJoins: false,
     selective: (comparison) => sql`likelihood(${comparison}, 0.00001)`,
