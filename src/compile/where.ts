@@ -144,13 +144,15 @@ export function compileRelatedColumn(
     (other.length === 1 && other[0]?.unique === true ||
       table.primaryKey.every((column) => other.includes(column)));
   // Several rows can refer to the row. An include shows the first of them, too.
-  const first = sql` ORDER BY ${
-    join(table.primaryKey.map((column) => dialect.ordered(column)), ", ")
-  } LIMIT 1`;
+  const keys = table.primaryKey.map((column) => dialect.ordered(column));
+  const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const rows = sql`FROM ${tableName(table)} AS ${here} WHERE ${isSame} AND ${condition}`;
   const value = columnOf(source, here);
   const select = sql`SELECT ${value} AS ${identifier(column.dbName)} ${rows}`;
-  return { name: identifier(column.dbName), select: isUnique ? select : sql`${select}${first}` };
+  return {
+    name: identifier(column.dbName),
+    select: isUnique ? select : sql`${select}${order} LIMIT 1`,
+  };
 }
 
 function rowOf(values: readonly Fragment[]): Fragment {

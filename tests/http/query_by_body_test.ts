@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { all, eq, integer, resource, table, text } from "../../mod.ts";
+import { all, eq, integer, json, resource, table, text } from "../../mod.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { budget, solved, withGuard } from "./guard_support.ts";
 
@@ -8,6 +8,7 @@ const notes = table("notes", {
   owner: text().notNull(),
   title: text().notNull(),
   secret: text(),
+  data: json(),
 });
 
 const served = () => ({
@@ -19,7 +20,7 @@ const served = () => ({
         read: ({ id }) => eq(notes.owner, id),
         create: all,
       },
-      fields: { readable: [notes.id, notes.title, notes.owner] },
+      fields: { readable: [notes.id, notes.title, notes.owner, notes.data] },
       capabilities: { enableExport: true },
     }),
   ],
@@ -109,11 +110,35 @@ testOnEngines(
         send("POST", "/api/notes/query", body, headers);
       const first = await query({});
       const etag = first.headers.get("etag") ?? "";
-      assert(/^"[\w-]{43}"$/.test(etag), etag);
-      const again = await query({ "if-none-match": `"a", W/${etag}` });
+      assert(/^W\/"[\w-]{43}"$/.test(etag), etag);
+      const again = await query({ "if-none-match": `"a", ${etag}` });
       assertEquals([again.status, again.body, again.headers.get("etag")], [304, "", etag]);
       assertEquals(again.headers.get("cache-control"), "private, no-cache");
       assertEquals((await query({ "if-none-match": '"a"' })).status, 200);
+      // Pages with a next page have an ETag too, although each response has another cursor.
+      for (const page of [{ limit: 2 }, { limit: 2, orderBy: "-title" }, { limit: 3 }]) {
+        const one = await query({}, page);
+        const headers = { "if-none-match": one.headers.get("etag") ?? "" };
+        assertEquals([one.status, one.body.hasMore], [200, true]);
+        assertEquals((await query(headers, page)).status, 304);
+        const { nextCursor: cursor } = one.body;
+        assertEquals((await query(headers, { ...page, cursor })).status, 200);
+        assertEquals((await query(headers, { ...page, totalCount: true })).status, 200);
+      }
+      // A row can contain members with the names of a page.
+      const members = (value: string) => `{"items":[],"nextCursor":"${value}","hasMore":true}`;
+      const title = (value: string) =>
+        db.sql`UPDATE ${notes} SET ${notes.title} = ${members(value)}, ${notes.data} = ${{
+          nextCursor: value,
+          hasMore: true,
+        }} WHERE ${notes.id} = ${28}`;
+      await title("a");
+      const tagOfA = (await query({})).headers.get("etag") ?? "";
+      assertEquals((await query({ "if-none-match": tagOfA })).status, 304);
+      await title("b");
+      assertEquals((await query({ "if-none-match": tagOfA })).status, 200);
+      await db.sql`UPDATE ${notes} SET ${notes.title} = ${"note 6"}, ${notes.data} = NULL
+        WHERE ${notes.id} = ${28}`;
       // Another user, page or form of numbers is another response.
       assertEquals((await query({ "if-none-match": etag, "x-user": "ada" })).status, 200);
       assertEquals((await query({ "if-none-match": etag }, { limit: 3 })).status, 200);
@@ -134,7 +159,7 @@ testOnEngines(
       const large = await query({}, { limit: 100, filter: "id>=1000" });
       assertEquals(large.body.items.length, 90);
       const tag = large.headers.get("etag") ?? "";
-      assert(tag.length === 45, tag);
+      assert(tag.length === 47, tag);
       const known = await query({ "if-none-match": tag }, { limit: 100, filter: "id>=1000" });
       assertEquals([known.status, known.body], [304, ""]);
     }),

@@ -12,7 +12,7 @@ import {
   timestamp,
 } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { type Engine } from "../support/engines.ts";
+import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
 
@@ -254,6 +254,8 @@ testOnEngines(
       for (const name of ["author.hidden", "writer.name", "covers.colour", "author.owner.x"]) {
         assertEquals(await refusal(name), [400, said(name)]);
       }
+      assertStringIncludes((await refusal("author.nme"))[1], 'Did you mean "name"?');
+      assertStringIncludes((await refusal("author.name.desc"))[1], "write field:asc, field:desc");
       assertStringIncludes((await refusal("author.name,author.name"))[1], "twice");
       assertEquals((await refusal('author."name",-title'))[0], 200);
       assertEquals((await refusal('"author.name"'))[0], 400);

@@ -2,6 +2,8 @@ import type { Grant } from "../../auth/authorize.ts";
 import { and, noRows } from "../../filter/filter.ts";
 import { nameOfItem, readQuotedName } from "../../filter/syntax/quoted_name.ts";
 import type { RelatedColumn } from "../../plan/plan.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { Problem } from "../../problem/problem.ts";
 import { isSortable } from "../../schema/structured/kind_of_column.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -31,10 +33,20 @@ export function relatedOrderOf(
   const relation = resource.relations.get(nameOfItem(path.slice(0, end)));
   if (relation === undefined || relation.toMany || !relation.filterable) return null;
   const target = resource.served.get(relation.target);
-  const source = target?.table.byName.get(nameOfItem(path.slice(end + 1)));
-  if (target === undefined || source === undefined || !isSortable(source)) return null;
+  if (target === undefined) return null;
   const { sortable, readable } = target.fields;
-  if (!sortable.has(source) || !readable.includes(source)) return null;
+  const known = readable.filter((column) => sortable.has(column) && isSortable(column));
+  const field = nameOfItem(path.slice(end + 1));
+  const source = known.find(({ name }) => name === field);
+  if (source === undefined) {
+    // As in an order by own fields, `author.name.desc` is a mistake in the direction.
+    if (/[ .](?:asc|desc)$/i.test(path)) return null;
+    const hint = didYouMean(field, known.map(({ name }) => name));
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot order by "${path.slice(0, 20)}": it is not a sortable field${hint}`,
+    );
+  }
   let dbName = `_order${index}`;
   while (resource.table.columns.some((column) => column.dbName === dbName)) dbName = `_${dbName}`;
   const name = `${relation.name}.${source.name}`;

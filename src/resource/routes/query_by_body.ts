@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Problem } from "../../problem/problem.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
@@ -10,7 +11,7 @@ import type { Endpoint } from "./endpoint.ts";
 
 /**
  * Returns the endpoint that reads as `reading` does, with parameters from a JSON body in place of
- * the URL. A JSON response has an ETag, which is a hash of its body.
+ * the URL. A JSON response has an ETag, which is a hash of its rows.
  */
 export function queryByBody(reading: Endpoint): Endpoint {
   return {
@@ -68,28 +69,33 @@ function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Rep
   const { status, headers, body } = reply;
   const isJson = headers["content-type"]?.startsWith(jsonContentType) === true;
   if (status !== 200 || body === null || !isJson) return reply;
-  const hash = createHash("sha256");
-  const tagged = (body: Reply["body"]): Reply => {
-    const etag = `"${hash.digest("base64url")}"`;
+  const tagged = (body: Reply["body"], bytes: Buffer): Reply => {
+    const etag = tagOfPage(bytes);
     if (ifNoneMatch === null || !listsTag(ifNoneMatch, [etag])) {
       return { status, headers: { ...headers, etag }, body };
     }
     const { "content-type": _type, "content-length": _length, ...kept } = headers;
     return { status: 304, headers: { ...kept, etag }, body: null };
   };
-  if (typeof body !== "string") return hashParts(body, hash).then(tagged);
-  hash.update(body);
-  return tagged(body);
+  if (typeof body === "string") return tagged(body, Buffer.from(body));
+  // The stream has its parts in memory already.
+  return Array.fromAsync(body).then((parts) =>
+    tagged(ReadableStream.from(parts), Buffer.concat(parts))
+  );
 }
 
-async function hashParts(
-  body: ReadableStream<Uint8Array>,
-  hash: { update(part: Uint8Array): unknown },
-): Promise<ReadableStream<Uint8Array>> {
-  const parts: Uint8Array[] = [];
-  for await (const part of body) {
-    hash.update(part);
-    parts.push(part);
-  }
-  return ReadableStream.from(parts);
+/**
+ * Returns the weak ETag of a page: a hash of its bytes without `nextCursor`, because two cursors
+ * for the same position differ. `nextCursor` and `hasMore` follow the rows in the JSON.
+ */
+function tagOfPage(page: Buffer): string {
+  const more = page.lastIndexOf(moreMember);
+  const hasCursor = page.subarray(more + moreMember.length).toString("latin1").startsWith("true");
+  const start = hasCursor ? page.lastIndexOf(cursorMember, more) : page.length;
+  const hash = createHash("sha256").update(page.subarray(0, start));
+  if (hasCursor) hash.update(page.subarray(more));
+  return `W/"${hash.digest("base64url")}"`;
 }
+
+const cursorMember = '"nextCursor":"';
+const moreMember = '"hasMore":';
