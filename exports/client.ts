@@ -97,6 +97,7 @@ export type {
   FilterInput,
   GetOptions,
   ListOptions,
+  OrderFieldOf,
   OrderInput,
   RequestOptions,
   RowOptions,

@@ -8,6 +8,7 @@ export { Fragment, type SqlValue, type Statement } from "../src/sql/fragment.ts"
 export { sqlTemplate as sql } from "../src/sql/sql_template.ts";
 export type { SqlResult, SqlStatement, SqlTag } from "../src/db/template/sql_statement.ts";
 export type {
+  AddedColumn,
   CellClass,
   CertifiedOperators,
   ComparesAsMemory,

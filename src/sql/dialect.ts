@@ -13,7 +13,9 @@ export type Engine = "sqlite" | "postgres";
 
 /** A further column of a table: a SELECT of at most one row, which can name the table's columns. */
 export interface AddedColumn {
+  /** The quoted name of the column. */
   readonly name: Fragment;
+  /** The SELECT, which names its only column as `name` does. */
   readonly select: Fragment;
 }
 
