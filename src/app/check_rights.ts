@@ -25,9 +25,8 @@ export interface CheckedRow<Name extends string = string> {
   /** The values of the update, which must differ from the stored values. Default: no values. */
   readonly update?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * The operations that each user is allowed to do, separated by spaces: `read`, `update`,
-   * `delete`, `subscribe` and `read.FIELD` for a stored row, `create` for a new row, and `""` for
-   * none.
+   * The operations that each user may do, separated by spaces: `read`, `update`, `delete`,
+   * `subscribe`, `read.FIELD` for a stored row, `create` for a new row, `""` for none.
    */
   readonly rights: { readonly [user in Name]: string };
 }

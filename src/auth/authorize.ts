@@ -11,9 +11,7 @@ export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
   readonly user: User | null;
-  /**
-   * The rows that can be accessed. A written row must be one of them before and after the write.
-   */
+  /** The rows that can be accessed. A written row must be one of them before and afterwards. */
   readonly rows: Filter;
   /** The rows that the caller may know to exist. Access to other rows fails with "not found". */
   readonly visible: Filter;

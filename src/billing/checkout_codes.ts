@@ -23,10 +23,7 @@ export interface CheckoutCodesOptions {
   readonly random: Random;
 }
 
-/**
- * Creates and verifies the codes of this service's checkouts. With some providers, a buyer can
- * change the metadata of a checkout, but cannot compute the code that belongs to the new metadata.
- */
+/** Creates and verifies codes of checkouts, whose metadata a buyer can change at some providers. */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
   #keys: readonly Uint8Array[] | null = null;

@@ -121,10 +121,7 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
 /** The operator's user id. Ids of accounts are UUIDs, so they differ from it. */
 const operatorId = "operator";
 
-/**
- * Returns the authentication of a service with accounts. Accounts and API keys are in the key-value
- * store, where the commands `users add` and `keys create` add them.
- */
+/** Returns the authentication of a service with accounts and API keys in the key-value store. */
 export function accountAuth(rights: CliRights): AuthOptions {
   return {
     ...tokenAuth(rights),

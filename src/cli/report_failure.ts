@@ -1,10 +1,7 @@
 import { DatabaseError } from "../db/database_error.ts";
 import { printableLines } from "./printable.ts";
 
-/**
- * Prints why the service does not run, and returns the exit code. A plain Error is a mistake of the
- * user: only its message is printed. Any other error is a bug, and its stack is printed.
- */
+/** Prints the failure, and returns the exit code. A plain Error is printed without its stack. */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);

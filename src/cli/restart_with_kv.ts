@@ -34,9 +34,8 @@ export async function restartWithKv(
 }
 
 /**
- * Stops this process when its parent has ended, if the parent has started it by
- * {@link restartWithKv}: a killed parent does not stop its child. Grandchildren do not inherit the
- * parent's id.
+ * Stops this process when its parent has ended, if {@link restartWithKv} of the parent started it:
+ * a killed parent does not stop its child. Grandchildren do not inherit the parent's id.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);

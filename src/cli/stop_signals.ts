@@ -23,10 +23,7 @@ export function onStopSignals(
 
 const hasTerminate = Deno.build.os !== "windows";
 
-/**
- * Calls `hangUp` at each SIGHUP signal, or `close` if the terminal was closed. Returns a function
- * that removes the listener.
- */
+/** Calls `hangUp` at each SIGHUP, or `close` if the terminal was closed. */
 export function onHangUp(hangUp: () => void, close: () => void): () => void {
   // Windows has no SIGHUP signal.
   if (Deno.build.os === "windows") return () => {};

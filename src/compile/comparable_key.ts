@@ -2,10 +2,7 @@ import { kinds } from "../schema/kind_of.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 
-/**
- * Returns true if `compareKeys` orders the keys of a table as the database does. Returns false for
- * strings of existing tables (their collation can differ), unordered kinds, and nullable keys.
- */
+/** Returns true if `compareKeys` orders the keys of a table as the database certainly does. */
 export function hasComparableKey(table: TableInfo, dialect: Dialect): boolean {
   return table.primaryKey.every((column) =>
     column.notNull && kinds[column.kind].compare !== null &&

@@ -56,10 +56,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/**
- * Compiles the last columns of an order, for rows that are equal in all keys. With these columns,
- * the order is the same for each page, except that identical rows can change places.
- */
+/** Compiles the last columns of an order, so that only identical rows can change places. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

@@ -20,10 +20,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/**
- * Compiles a filter like {@link compileFilter}, for a statement that evaluates it on only `count`
- * rows. For few rows, it looks up the related rows of each, and reads no whole related table.
- */
+/** Compiles a filter for `count` rows. For few rows, it looks up the related rows of each. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }

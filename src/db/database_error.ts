@@ -111,10 +111,7 @@ export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
 
-/**
- * Returns {@link reasonOf} with the details that Postgres adds, such as which objects refer to a
- * table or which values are not distinct. Only operators may see them.
- */
+/** Returns {@link reasonOf} with the details of Postgres, which only operators may see. */
 export function fullReasonOf(error: DatabaseError): string {
   const { cause } = error;
   const detail = cause instanceof Error && "detail" in cause ? cause.detail : null;
@@ -122,10 +119,7 @@ export function fullReasonOf(error: DatabaseError): string {
   return typeof detail === "string" && detail !== "" ? `${reason} (${detail})` : reason;
 }
 
-/**
- * Returns true if a retry cannot help, so that an operator must act on the error. Returns false
- * also for an unknown outcome.
- */
+/** Returns true if a retry cannot help. Returns false for an unknown outcome. */
 export function isLastingError(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&
     error.kind !== "unknown-outcome";

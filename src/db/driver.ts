@@ -43,9 +43,7 @@ export interface DatabaseIdentity {
 
 /** The limits of what one request's reads can cost the database and this process. */
 export interface ReadLimits {
-  /**
-   * The user or the address that reads. One identity can have at most half of the waiting reads.
-   */
+  /** The user or the address that reads. An identity can have at most half of the waiting reads. */
   readonly identity: string;
   /** Aborted when the client disconnects, which ends the reads. */
   readonly signal: AbortSignal;
@@ -89,10 +87,7 @@ export interface Driver extends Connection {
    * this driver. Absent if the engine has no roles.
    */
   as?(identity: DatabaseIdentity): Driver;
-  /**
-   * The service's own driver, if this driver acts for a user or for a part of a transaction. Absent
-   * for the service's own driver.
-   */
+  /** The service's own driver, if this driver acts for a user or a part of a transaction. */
   readonly base?: Driver;
   /**
    * Runs `work`, which alters tables, in a transaction. Absent if an ordinary transaction can do

@@ -1,10 +1,7 @@
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { environmentVariable } from "../runtime/system_runtime.ts";
 
-/**
- * Opens a database by URL. Rejects with a remedy if Deno Deploy would lose the file, or if the
- * process lacks the permission to use the file.
- */
+/** Opens a database by URL. Rejects with a remedy on Deno Deploy or without permission. */
 export async function withFilePermission<T>(
   url: string,
   { readOnly = false }: { readonly readOnly?: boolean | undefined },

@@ -77,10 +77,7 @@ export class ReadLimiter {
     }
   }
 
-  /**
-   * Returns true if a read must wait: the last free place is not for an identity that has all
-   * running reads. Other places need no identities, which are slow to compute.
-   */
+  /** Returns true if a read must wait, because its identity already has all running reads. */
   #isBarred(read: QueuedRead): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;

@@ -4,10 +4,7 @@ import { showValue } from "../problem/show_value.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
 import type { Database } from "./database.ts";
 
-/**
- * Defines an option whose value is an open database. The error messages explain common mistakes,
- * such as a URL that was not opened or a missing `await`.
- */
+/** Defines an option whose value is an open database. Messages explain common mistakes. */
 export function databaseOption(): Option<Database | undefined> {
   return objectWith<Database>(takes, "driver").advising((given) =>
     isDrizzleDatabase(given)
@@ -16,10 +13,7 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/**
- * Defines an app's option whose value is an open database. A Drizzle database is accepted too, and
- * the service opens it.
- */
+/** Defines an option whose value is an open database or a Drizzle database, which it opens. */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return testedValue<Database | DrizzleDatabase>(
     takes,

@@ -73,10 +73,7 @@ export interface FoundRows extends FetchedRows {
   readonly total: number;
 }
 
-/**
- * Fetches a page of the rows that a search has found. For `check`, see {@link fetchRows}. If the
- * page is after the last row, a second statement reads the total.
- */
+/** Fetches a page of found rows. After the last row, a second statement reads the total. */
 export async function fetchFound(
   connection: Connection,
   plan: SearchPlan,

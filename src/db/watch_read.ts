@@ -4,10 +4,7 @@ import type { ReadLimits } from "./driver.ts";
 /** The reason why a running or waiting read was ended: a timeout, or its client disconnected. */
 export type ReadEnd = "late" | "left";
 
-/**
- * The time after which a read starts to watch for a disconnected client, in milliseconds. Most
- * reads are faster than the creation of the abort signal.
- */
+/** Time until a read watches for a disconnected client, in milliseconds. Most reads are faster. */
 const lookForClientAfterMs = 50;
 
 /** Calls `end` once after `limitMs` or when the client disconnects. Returns a stop function. */

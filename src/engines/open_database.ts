@@ -70,9 +70,8 @@ function database(driver: Driver): Database {
 }
 
 /**
- * Returns the table descriptions of declared tables. Throws an Error for a single table instead of
- * a list, which JavaScript programs can pass, and for a column of a custom type, which `CREATE
- * TABLE` cannot create.
+ * Returns the descriptions of declared tables. Throws an Error for a table instead of a list (from
+ * JavaScript), and for a column of a custom type, which `CREATE TABLE` cannot create.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

@@ -46,10 +46,7 @@ export interface Comparison {
   readonly values: readonly unknown[];
 }
 
-/**
- * A filter node that follows a relation. A row matches if at least one related row matches. Only
- * the database evaluates such a node.
- */
+/** A filter node that at least one related row must match. Only the database evaluates it. */
 export interface Related {
   /** Distinguishes a relation from other filter nodes. */
   readonly kind: "related";
@@ -131,9 +128,8 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
 }
 
 /**
- * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that a path of
- * relations reaches. `none` is the complement of `some`. A row with an unknown result (NULL) fails
- * `every`.
+ * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that relations reach.
+ * `none` is the complement of `some`. A row with an unknown result (NULL) fails `every`.
  */
 export function quantified(
   quantifier: RelationQuantifier,

@@ -13,9 +13,8 @@ export function clientAddress(
 }
 
 /**
- * Returns the group of an address, whose members share each limit: one IPv4 address, or the /64
- * network of an IPv6 address, which usually belongs to one customer. All invalid addresses are one
- * group.
+ * Returns the group of an address, whose members share each limit: an IPv4 address, or an IPv6 /64
+ * network, which usually belongs to one customer. All invalid addresses are one group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;

@@ -105,9 +105,7 @@ export type KeyValueMutation =
   }
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
-/**
- * The result of a {@link KeyValueCommit}. `ok` is true if all checks succeeded and all was written.
- */
+/** The result of a {@link KeyValueCommit}. `ok` is true if all checks succeeded. */
 export type KeyValueCommitResult =
   | { readonly ok: true; readonly versionstamp: string }
   | { readonly ok: false };

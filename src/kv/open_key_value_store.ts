@@ -33,8 +33,7 @@ function isStore(given: unknown): boolean {
 export interface AppStore {
   readonly configured: KeyValue | null;
   /**
-   * Returns the store for `purpose`, e.g. `limits`. If none is configured, reports this and returns
-   * a store in memory.
+   * Returns the store for `purpose`, e.g. `limits`: if none is configured, in memory with a report.
    */
   need(purpose: string): KeyValue;
   close(): Promise<void>;

@@ -4,9 +4,8 @@ import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
 /**
- * Reads the tables and indexes of a SQLite file, by means of the same SQLite library that Deno KV
- * uses. Any other way to read the file would, when closing it, release the locks that this process
- * has on it.
+ * Reads the tables and indexes of a SQLite file by the SQLite library that Deno KV uses. Another
+ * library would, when closing the file, release the locks that this process has on it.
  */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });

@@ -16,9 +16,8 @@ export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /**
- * A Deno KV whose operations have timeouts, and are retried while another process has locked the
- * file. Deno's client of KV Connect itself retries for ever, so few operations are sent while the
- * store does not respond.
+ * A Deno KV with timeouts and retries while another process has locked the file. Deno's client of
+ * KV Connect retries for ever, so few operations are sent while the store does not respond.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
@@ -51,9 +50,8 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation, again if another process has locked the file. After a rejection with a
-   * `StoreError`, nothing was done. After any other error, the operation may have been done or may
-   * still be in progress.
+   * Runs an operation, again if another process has locked the file. After a `StoreError`, nothing
+   * was done. After any other error, it may have been done or may still be in progress.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {

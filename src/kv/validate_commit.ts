@@ -2,10 +2,7 @@ import { serialize } from "node:v8";
 import { encodeKey, encodePrefix, isBelowPrefix, keyNameForMessage } from "./key_encoding.ts";
 import type { KeyValueCommit, KeyValueKey, KeyValuePage } from "./key_value.ts";
 
-/**
- * Throws a plain Error for a commit that any of the supported stores would refuse. The values are
- * checked by {@link serializeValue}.
- */
+/** Throws a plain Error for a commit that any store would refuse, except for its values. */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecksPerCommit) {

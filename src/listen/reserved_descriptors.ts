@@ -5,9 +5,8 @@ import {
 } from "../runtime/spare_descriptors.ts";
 
 /**
- * Reserves file descriptors, which are closed when the process has no others left. Any client can
- * use up all descriptors by idle connections. Reserves none if the process may not open the null
- * device.
+ * Reserves file descriptors, which are closed when the process has no others: any client can use up
+ * all of them by idle connections. Reserves none if the null device may not be opened.
  */
 export function reserveDescriptors() {
   if (!mayOpenNullDevice()) return noReserve;

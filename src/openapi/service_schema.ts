@@ -54,10 +54,7 @@ export interface RelationSchema {
   readonly path: string;
   /** True if the `filter` parameter can use the relation. */
   readonly filterable: boolean;
-  /**
-   * The members for related rows in bodies. A POST accepts only `connect` and `create`. Absent if
-   * bodies cannot write related rows.
-   */
+  /** Members for related rows in bodies. A POST accepts only `connect` and `create`. */
   readonly writes?: readonly RelationMember[];
   /**
    * The fields that have equal values in a row and its related rows. They are lists if the foreign

@@ -246,10 +246,7 @@ export interface TableInfo {
   readonly declared: boolean;
   /** The only engine for which the table is declared; null if it is for all. */
   readonly engine: string | null;
-  /**
-   * Reads the labels of enum types again. Resolves to true if any has changed. Null if no column
-   * has such a type.
-   */
+  /** Reads enum labels again. Resolves to true if any has changed. Null without enum columns. */
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 

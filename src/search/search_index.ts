@@ -20,10 +20,7 @@ export interface IndexDescription {
   readonly name: string;
   /** The table whose rows are indexed. */
   readonly table: TableInfo;
-  /**
-   * At least one field, in column order. Hidden columns are no fields, because users could guess
-   * their words by searching.
-   */
+  /** The fields in column order, without hidden columns: searching could reveal their words. */
   readonly fields: readonly SearchField[];
   /** The table's database, with which rows are read outside of transactions. */
   readonly driver: Driver;

@@ -120,10 +120,7 @@ class CheckedResponse extends Response {
   }
 }
 
-/**
- * Returns the headers that a status requires: how to authenticate (401; RFC 9110, 15.5.2), or when
- * to retry (temporary refusals).
- */
+/** Returns the headers of a 401 (RFC 9110, 15.5.2) or of a temporary refusal (when to retry). */
 function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
   return status === 429 ? retryInADay : nothing;

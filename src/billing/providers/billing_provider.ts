@@ -151,10 +151,7 @@ export interface BillingProvider {
   readonly isSigned: boolean;
   /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
-  /**
-   * True if the provider looks up customers by the email address that a buyer enters, which can be
-   * the address of another person.
-   */
+  /** True if the provider looks up customers by the buyer's unverified email address. */
   readonly findsCustomerByEmail?: boolean;
   /** Creates a page on which a customer pays. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;

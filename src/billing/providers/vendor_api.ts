@@ -38,8 +38,7 @@ export class VendorApi {
 
   /**
    * Returns the elements on all pages of a list. `next` returns the query of the next page, or
-   * undefined after the last. Throws a `billing-failed` Problem for more than {@link maxListed}
-   * elements.
+   * undefined after the last. Throws a `billing-failed` Problem above {@link maxListed} elements.
    */
   async listAll(
     call: VendorCall,

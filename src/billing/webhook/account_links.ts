@@ -2,10 +2,7 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import type { BillingProvider } from "../providers/billing_provider.ts";
 import { billingKeys } from "./billing_keys.ts";
 
-/**
- * Remembers which of a provider's customers pays for which account. The information comes from
- * events that name both. Later events, such as renewals, may name only the customer.
- */
+/** Remembers which customer pays for which account. Renewals may name only the customer. */
 export class AccountLinks {
   readonly #provider: string;
   readonly #isShared: boolean;

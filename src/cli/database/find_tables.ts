@@ -4,10 +4,7 @@ import { shellQuote } from "../banner.ts";
 import { formatSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
 
-/**
- * Finds the tables to serve, and reports each table and schema that is not served. Without tables,
- * closes the database and throws an Error that suggests schemas with tables.
- */
+/** Finds the tables to serve. Without tables, closes the database and throws an Error. */
 export async function findTables(
   db: Database,
   options: IntrospectOptions,

@@ -11,10 +11,7 @@ import { withSharedSecrets } from "../reopen/shared_secrets.ts";
 import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 
-/**
- * Serves a database by MCP to the program that started this process, until that program closes the
- * standard input. Returns the exit code. The program has the rights of the operator.
- */
+/** Serves a database by MCP on the standard input and output, with the rights of the operator. */
 export async function runMcpCommand(
   { database, write, schemas, additions, functions }: McpCommand,
 ): Promise<number> {

@@ -4,10 +4,7 @@ import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
 import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";
 
-/**
- * Writes a plan to numbered files of SQL, and returns their names. A second file contains the
- * statements that must commit alone.
- */
+/** Writes a plan to files of SQL. A second file contains statements that must commit alone. */
 export async function writePlan(
   { steps }: MigrationPlan,
   { db, folder, name }: { readonly db: Database; readonly folder: string; readonly name: string },

@@ -23,8 +23,7 @@ export interface ReopeningOptions {
 
 /**
  * Opens a service for the tables of a database, and opens it again when the tables have changed.
- * New requests go to the new app as soon as it is open. If the changed tables cannot be served, the
- * old app continues.
+ * New requests then go to the new app. If it cannot be opened, the old app continues.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);

@@ -32,10 +32,7 @@ interface WorkerContext {
   readonly supervisor: SupervisorChannel;
 }
 
-/**
- * Serves as one of several worker processes, until a signal or the supervisor stops it, or the
- * supervisor has ended. Returns the exit code.
- */
+/** Serves as one of several workers until a signal or the supervisor's end. */
 export async function runWorker(
   command: ServeCommand,
   version: string,

@@ -60,10 +60,7 @@ export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
 
-/**
- * Compiles the statement that evaluates filters on row images, given as stored values. Its result
- * has a row for each image: its number, from 1, and a boolean for each filter, as in a list request.
- */
+/** Compiles a statement that returns each image's number, from 1, and a boolean for each filter. */
 function compileOnImages(
   table: TableInfo,
   columns: readonly ColumnInfo[],

@@ -31,10 +31,7 @@ export function imageDecoder(
   };
 }
 
-/**
- * Creates a function that returns true if an image has every recorded column of its table. Other
- * images were recorded before or after an alteration of the table, and must not be shown.
- */
+/** Tests if an image has every recorded column. Other images predate or follow an alteration. */
 export function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,

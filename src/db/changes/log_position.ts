@@ -56,10 +56,7 @@ export function coversChange(position: Position, change: ChangeNumbers): boolean
   return change.transaction !== null && sees(position, change.transaction);
 }
 
-/**
- * Returns the position directly after a change that follows `position`. Returns null if other
- * changes of the same step follow, because there are no positions between the changes of a step.
- */
+/** Returns the position directly after a change, or null if the change does not end its step. */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   const { seq, mark } = change;
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;

@@ -16,9 +16,8 @@ interface LogCells {
 }
 
 /**
- * Decodes a row of the change log. `tables` are the declarations of its table in this process: none
- * if the table is not declared, and two if it is declared twice. The result contains one change for
- * each declaration.
+ * Decodes a row of the change log. `tables` are the declarations of its table in this process:
+ * none, one, or two if it is declared twice. The result contains a change for each declaration.
  */
 export type DecodeChanges = (
   cells: LogCells,

@@ -1,9 +1,6 @@
 import type { DrizzleDatabase } from "./drizzle_database.ts";
 
-/**
- * Returns the function that converts property names to column names in a database of Drizzle 0.45
- * with the option `casing`. Returns null if columns have the names of their properties.
- */
+/** Returns the conversion of Drizzle 0.45's option `casing`, or null if names stay the same. */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
   // Each member can be missing, so the code below checks each before its use.
   const { dialect } = database as MaybeCased;

@@ -5,8 +5,7 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 export interface MigrateOptions {
   /**
    * The parts that the migration can drop. `notes.size` is a column, or the values that its new
-   * type cannot store. `notes.by_size` is an undeclared index, and `notes` a whole undeclared
-   * table.
+   * type cannot store. `notes.by_size` is an undeclared index, and `notes` an undeclared table.
    */
   readonly allowDrop?: readonly string[] | undefined;
   /** Undeclared columns to keep, such as `notes.size`. No question asks if they were renamed. */

@@ -55,10 +55,7 @@ export interface RecordingToRestore {
   readonly differences: readonly Difference[];
 }
 
-/**
- * Creates the triggers again, with the new columns. If a table's columns have changed, older row
- * images have other members than newer ones, so the table's streams start over.
- */
+/** Creates the triggers again. The streams of a table with other columns start over. */
 export async function restoreRecording(
   connection: Connection,
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },

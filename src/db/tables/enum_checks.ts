@@ -1,7 +1,4 @@
-/**
- * Parses enum columns from SQLite's CHECK clauses: the strings of each `CHECK (column IN ('a',
- * 'b'))` in a CREATE TABLE statement, by column in lower case. Other forms of CHECK are ignored.
- */
+/** Parses `CHECK (column IN ('a', 'b'))` of CREATE TABLE. Returns strings by lower case column. */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
   const lists = new Map<string, readonly string[]>();
   for (const [, name = "", list = ""] of createTable.matchAll(sqliteCheck)) {
@@ -11,10 +8,7 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
   return lists;
 }
 
-/**
- * Parses an enum column from a CHECK clause of Postgres: the strings of `CHECK (column IN ('a',
- * 'b'))`. The catalog writes ANY, or `=` for one string. Returns null for any other CHECK.
- */
+/** Parses Postgres's `CHECK (column IN ('a', 'b'))`, printed with ANY or `=`. Null for others. */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
   const [, list, only] = postgresCheck.exec(definition) ?? [];
   const texts = list ?? only;

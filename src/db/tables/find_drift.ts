@@ -42,10 +42,7 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
   return { faults: faults.map(named), notices: others.filter(isWorthSaying).map(named) };
 }
 
-/**
- * Compares expressions by creating temporary tables, because only the server knows whether two of
- * them are equal. Returns null if that fails, for example without the right to create tables.
- */
+/** Compares expressions by temporary tables on the server, or returns null if that fails. */
 async function findSurely(
   driver: Driver,
   tables: readonly TableInfo[],

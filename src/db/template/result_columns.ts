@@ -152,10 +152,7 @@ function requirePlain(
   }
 }
 
-/**
- * Returns a function that decodes result rows to objects with property names and values as in JSON.
- * The function caches the items' columns, which stay the same until the schema changes.
- */
+/** Returns a function that decodes rows to objects as in JSON, and caches the items' columns. */
 export function rowReader(
   items: readonly ResultItem[],
 ): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {

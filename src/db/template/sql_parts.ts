@@ -138,10 +138,7 @@ export function flattenTemplate(
   return { texts, parts, tokens };
 }
 
-/**
- * Throws if a value, a name or a column touches a word, a number or a quote. The parser or the
- * engine would read them as one token, as an alias or as two values.
- */
+/** Throws if a value, name or column touches a word, number or quote, and would join its token. */
 function requireApart(
   texts: readonly string[],
   index: number,

@@ -20,10 +20,7 @@ export type ViewedColumn =
   | { readonly kind: "all" }
   | { readonly kind: "expression" };
 
-/**
- * Parses the definition of a view, as Postgres prints it or as SQLite stores it (CREATE VIEW).
- * Returns null unless the view is certainly simple.
- */
+/** Parses a view's definition from either engine. Returns null unless it is certainly simple. */
 export function parseSimpleView(definition: string): SimpleView | null {
   const tokens = [...definition.matchAll(ddlTokenPattern)].map(([token]) => token)
     .filter((token) => !blank.test(token));

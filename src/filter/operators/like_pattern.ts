@@ -3,9 +3,8 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Returns why a string is not a valid LIKE pattern, as a message that completes "name …". Returns
- * null for a valid pattern. The length is limited, because engines match a pattern at each position
- * of a string.
+ * Returns why a string is not a valid LIKE pattern, to complete "name …", or null if it is valid.
+ * The length is limited, because engines match a pattern at each position of a string.
  */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";

@@ -17,10 +17,7 @@ export const isNullOperator: Operator = {
   matches: (value, [wanted]) => (value === null) === wanted,
 };
 
-/**
- * The operator `=isempty=`, a test for NULL or `''`. For columns that are not of the kind `text`,
- * it is the same as `=isnull=`.
- */
+/** The operator `=isempty=`: NULL or `''`. It is `=isnull=` for all kinds except `text`. */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
   symbols: ["=isempty="],

@@ -14,9 +14,8 @@ export interface LeaseHolder {
 }
 
 /**
- * Stores the token buckets of limits in the key-value store. Each call of the store has a timeout.
- * For a second after a failure, callers do without the store. Unused leased tokens are returned
- * within two seconds.
+ * Stores the token buckets of limits in the key-value store, with a timeout for each call. For a
+ * second after a failure, the store is not called. Unused leases are returned within two seconds.
  */
 export class BucketStore {
   readonly #hotKeys: HotKeys;

@@ -7,8 +7,7 @@ export interface TokenDemand {
   readonly toFloor: boolean;
   /**
    * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
-   * returns them. Otherwise several requests could each have a part of the last tokens, and none
-   * enough.
+   * returns them. Otherwise several requests could share the last tokens, and none have enough.
    */
   readonly taken: number;
 }

@@ -7,8 +7,7 @@ import type { BucketStore } from "./bucket_store.ts";
 
 /**
  * Applies one rate limit or budget to all callers in all processes. It is exact when few tokens are
- * left. When many are left, a process leases some in advance, and takes tokens from these without
- * calling the store.
+ * left. When many are left, a process leases some, and takes these without the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;

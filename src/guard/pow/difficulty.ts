@@ -18,10 +18,7 @@ export interface TrustQuestion {
 /** A hook that returns the difficulty for a request; 0 requires no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
-/**
- * Maximum difficulty: it takes all cores of a good laptop about a minute. With more, the challenge
- * would expire before it is solved.
- */
+/** Maximum difficulty: all cores of a good laptop then need almost the lifetime of a challenge. */
 export const maxDifficulty = 32;
 
 /**

@@ -67,9 +67,8 @@ export function userForResponse(
 }
 
 /**
- * Returns the version of an account's password. It changes with the password, which invalidates all
- * rights that the old password granted. The hash is salted, so the version reveals nothing about
- * the password.
+ * Returns the version of an account's password. A new password invalidates all rights that the old
+ * one granted. The hash is salted, so the version reveals nothing about the password.
  */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,

@@ -12,8 +12,7 @@ interface Count {
 
 /**
  * Counts events in the key-value store, by subject and for all processes together. An hour begins
- * with the first event, and its count ends with the hour. Rejects with a `StoreError` if the store
- * fails.
+ * with the first event. Rejects with a `StoreError` if the store fails.
  */
 export class HourlyCounters {
   readonly #store: KeyValue;

@@ -150,9 +150,8 @@ async function openService(
 }
 
 /**
- * Returns the pages to which links in mails lead. They come only from the configuration: with the
- * `Host` of a request, an attacker could receive the token. Throws a plain Error if `sendMail` is
- * set without pages.
+ * Returns the pages to which mails link, from the configuration alone: with a request's `Host`, an
+ * attacker could receive the token. Throws a plain Error for `sendMail` without pages.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

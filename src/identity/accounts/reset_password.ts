@@ -39,9 +39,8 @@ export function readPasswordReset(
 }
 
 /**
- * `POST /password/reset`: sets a new password, with the token of a mail. It ends all sessions, and
- * starts none, because others may have read the mail. With the token of a signup, it creates the
- * account with this password.
+ * `POST /password/reset`: sets a new password by a mail's token. It ends all sessions and starts
+ * none, because others may have read the mail. A signup's token creates the account.
  */
 export async function resetPassword(
   call: AccountRequest,

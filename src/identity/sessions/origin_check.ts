@@ -1,10 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
 
-/**
- * Throws a 403 unless a write with a cookie comes from a page of this service: browsers add the
- * cookie to requests of any page.
- */
+/** Throws a 403 for a write with a cookie from another page: browsers send the cookie anyway. */
 export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) === true) return;
   throw new Problem(

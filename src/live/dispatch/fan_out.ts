@@ -56,8 +56,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice also waits, so that the client whose write caused the events is served
-      // first.
+      // The first slice also waits, so that the client whose write caused the events is first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

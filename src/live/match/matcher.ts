@@ -39,9 +39,8 @@ export interface Matcher {
   /** Returns true for one evaluation in memory in a thousand, which {@link check} then checks. */
   shouldCheck(): boolean;
   /**
-   * Evaluates a filter in the database again, after an evaluation in memory. Returns false if the
-   * results differ. All filters must then be compiled again, and such comparisons are no longer
-   * evaluated in memory.
+   * Evaluates a filter in the database after an evaluation in memory. Returns false if the results
+   * differ. All filters must then be compiled again, without such comparisons in memory.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

@@ -6,9 +6,8 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Requires that the change log records all columns that a stream reads. Otherwise the stream would
- * silently miss changes. Throws a 400 if the request reads an unrecorded column, and another Error
- * if the configuration does.
+ * Requires that the change log records all columns that a stream reads, because it would miss
+ * changes of others. Throws a 400 if the request reads such a column, else an Error.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

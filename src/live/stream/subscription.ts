@@ -290,8 +290,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const { held } = state;
     const options = { group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
     const render = () => this.#isCurrent(state) ? renderChanges(changes, options) : null;
-    // Without the semaphore, many clients that catch up would delay list requests in the read
-    // queue.
+    // Without the semaphore, clients that catch up would delay list requests in the read queue.
     const waits = group.isSentByStep && changes.length > 0 && !isPaused;
     const rendered = waits
       ? await catchUpSemaphore.run(async () => await render(), identity)

@@ -159,10 +159,7 @@ function resolveProtections(
   };
 }
 
-/**
- * Returns the relations of the tables of a path. The relations of another table are those of the
- * resource that serves it.
- */
+/** Returns the relations of a path's tables. A table's relations are those of its resource. */
 function relationsFrom(table: TableInfo, relations: Relations, served: ResourcesByTable) {
   return (from: TableInfo): Relations =>
     (from === table ? relations : served.get(from)?.relations) ?? new Map();

@@ -18,10 +18,7 @@ export function isSubscribable(
   return capabilities.enableSubscribe !== false && (isOpen !== false || subscribe !== undefined);
 }
 
-/**
- * Throws a plain Error if a subscribable resource has a hidden key column, because the events of
- * removed rows would reveal it.
- */
+/** Throws a plain Error for a hidden key column, which events of removed rows would reveal. */
 export function requireReadableKey(
   { name, primaryKey }: TableInfo,
   { readable }: FieldPolicy,

@@ -23,10 +23,7 @@ export interface CallerEtagRules {
   /** Columns that the caller cannot read. ETags contain them only if there are computed fields. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
-  /**
-   * The suffix of every ETag. It depends on the fields of the caller, because responses with
-   * different fields need different ETags.
-   */
+  /** The suffix of every ETag, because responses with different fields need different ETags. */
   readonly ending: string;
 }
 

@@ -102,10 +102,7 @@ export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
-/**
- * Returns the reply for a client that requests safe numbers. It always has a body, because proxies
- * remove the content type of a 204.
- */
+/** Returns a reply with safe numbers and a body: proxies remove the content type of a 204. */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {

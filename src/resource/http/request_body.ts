@@ -36,10 +36,7 @@ export interface BodyReceiver {
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
-/**
- * Reads the bytes of a JSON request body, from the request or from the `receiver` that has them.
- * Throws a 400, 408, 413 or 415.
- */
+/** Reads a JSON request body, also from `receiver`. Throws a 400, 408, 413 or 415. */
 export function readBody(
   request: Request,
   receiver: BodyReceiver,

@@ -13,10 +13,7 @@ export interface SoftDelete {
   readonly unmarked: unknown;
 }
 
-/**
- * Returns how a resource marks deleted rows in the column `field`. Throws a plain Error for an
- * unsuitable column.
- */
+/** Returns how `field` marks deleted rows. Throws a plain Error for an unsuitable column. */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
   const subject = `Cannot serve "${table.label}": softDelete.field`;
   if (field.primaryKey) {

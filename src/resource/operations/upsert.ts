@@ -9,10 +9,7 @@ import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_f
 import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 
-/**
- * `POST /?on=email`: updates the row whose `email` equals that of the body (200), or creates a row
- * if there is none (201).
- */
+/** `POST /?on=email`: updates the row with the body's `email` (200), or creates a row (201). */
 export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
   name: "create",
   access: "create",

@@ -56,10 +56,7 @@ export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 /** The maximum of `offset`. For later rows, a client uses cursors, whose cost does not grow. */
 const maxOffset = 10_000;
 
-/**
- * Parses the parameter `offset` of a list. Throws a 400 if the query also has a cursor, or if
- * `offset` exceeds its maximum.
- */
+/** Parses `offset`. Throws a 400 if the query also has a cursor, or if `offset` is too large. */
 export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
   if (text === undefined) return listQuery;

@@ -45,10 +45,7 @@ export function planTotalCount(
  */
 const minEstimated = 2_500;
 
-/**
- * Fetches a list's total count. `found` is the number of rows that `read` has returned: up to one
- * row more than the page has.
- */
+/** Fetches a list's total count. `found` rows were read: up to one more than the page has. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

@@ -112,10 +112,7 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/**
- * Returns the lock of rows before a delete. A database role that can delete rows but not update
- * them cannot lock them.
- */
+/** Returns the lock before a delete. A role that may not update rows cannot lock them. */
 export function deletionLock(
   { identityOf, softDelete }: Resource,
 ): { readonly lock?: true } {

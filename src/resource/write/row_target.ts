@@ -87,10 +87,7 @@ export function writableTarget(target: RowTarget, write: WriteCall): Filter {
   return and(keyFilter(target.key, write.resource.table), writableRows(write));
 }
 
-/**
- * Returns the stored row if the row satisfies the precondition, and locks it until the transaction
- * ends. Throws 404, 403 or 412.
- */
+/** Locks and returns the stored row if it satisfies the precondition. Throws 404, 403 or 412. */
 export async function lockTarget(
   target: RowTarget,
   write: WriteCall,

@@ -134,10 +134,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/**
- * The traits of the Postgres types without a kind, which must equal those that introspection reads
- * from the catalog.
- */
+/** Traits of the Postgres types without a kind, which must equal those that the catalog has. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],

@@ -123,10 +123,7 @@ const changeReasons: ReadonlySet<string> = new Set([
   "subscription_threshold",
 ]);
 
-/**
- * Returns true if an invoice is for a change of plan, and a customer balance paid a part of it.
- * Otherwise a change to monthly billing and back would grant a year's credits for little money.
- */
+/** Returns true for a change of plan paid from a customer balance, which must not grant credits. */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
   if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {

@@ -31,19 +31,13 @@ export interface PendingFiles {
   readonly unknown: readonly string[];
 }
 
-/**
- * Returns the files to apply. Throws an Error for a file that was changed after it was applied, and
- * for a new file whose number is lower than that of an applied one.
- */
+/** Returns the files to apply. Throws an Error for a changed file or a number that is too low. */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
   const files = await readMigrationFiles(folder, driver.dialect);
   return pendingOf(files, await appliedMigrations(driver, driver.dialect));
 }
 
-/**
- * Applies a folder's files in order, and returns their names. Each file is applied once, even if
- * several processes start together.
- */
+/** Applies a folder's files in order, each once even in several processes. Returns their names. */
 export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   const { driver } = run;
   const { running } = await engineOf(driver).migrations();
@@ -70,10 +64,7 @@ export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   return done;
 }
 
-/**
- * Records the files of a folder as applied without running them, in one transaction, and returns
- * their names. Use it for a new database that already has the tables of the files.
- */
+/** Records files as applied in one transaction without running them, and returns their names. */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect);
   const { running } = await engineOf(driver).migrations();

@@ -17,10 +17,7 @@ export async function filesToUndo(
   return await Promise.all(last.map((name) => readDownFile(folder, name, driver.dialect)));
 }
 
-/**
- * Undoes applied files in one transaction. Throws an Error if a statement would drop a table or a
- * column with values that `allowDrop` does not contain.
- */
+/** Undoes applied files in one transaction. Throws an Error for a drop that `allowDrop` lacks. */
 export async function undoFiles(
   run: FilesRun,
   files: readonly MigrationFile[],

@@ -2,10 +2,7 @@ import type { PlanningFacts } from "../../engine/migration_facts.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
 import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
-/**
- * Reports the undeclared columns and indexes that the migration keeps. If an undeclared column
- * could be a missing column under its old name, the user must decide, because a drop loses values.
- */
+/** Reports kept columns and indexes. A column that may have been renamed needs a decision. */
 export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);
   for (const { existing } of table.of("superfluous-column")) {

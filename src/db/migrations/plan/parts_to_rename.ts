@@ -13,10 +13,7 @@ export interface PartToRename {
   readonly sql: string | null;
 }
 
-/**
- * Returns the indexes and constraints that need a new name, because their names contain the old
- * name of a table or column, or because another index takes their name.
- */
+/** Returns the indexes and constraints whose names contain an old name or are needed elsewhere. */
 export function partsToRename(table: TableMigration): readonly PartToRename[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;

@@ -3,10 +3,7 @@ import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
-/**
- * Refuses each change that the table's rows prevent, with a remedy. `existing` are the declared
- * tables that exist.
- */
+/** Refuses, with a remedy, changes that rows prevent. `existing` are declared tables that exist. */
 export async function addRowObstacles(
   table: TableMigration,
   existing: readonly TableShape[],

@@ -82,10 +82,7 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /**
-   * Returns true if an existing row meets a condition, which uses the new names. The values of the
-   * columns that pass `isRetyped` have their new types.
-   */
+  /** Returns true if an existing row meets a condition with the new names and types. */
   async hasRowWith(condition: string, isRetyped: Retyped = () => false): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;

@@ -20,10 +20,7 @@ export class RowPolicyTables {
     this.#onChange = onChange;
   }
 
-  /**
-   * Updates the set by the value of {@link column} in a result. The caller must call this method
-   * before it uses the other values of the result.
-   */
+  /** Updates the set by {@link column} of a result, before the caller uses the other values. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;

@@ -144,9 +144,7 @@ async function resolveEpoch(
   await beginPostgresEpoch(connection, random);
 }
 
-/**
- * Returns an id made from the cluster, timeline and database ids, as far as the role may read them.
- */
+/** Returns an id of the cluster, timeline and database ids, as far as the role may read them. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,

@@ -76,9 +76,8 @@ const postgresClasses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if a prepared statement now returns other columns, because its table was altered, or
- * if it does not exist any more. In the first case, the error's code is the general one for
- * unsupported features.
+ * Returns true if a prepared statement does not exist any more, or returns other columns because
+ * its table was altered. The error's code is then the general one for unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error &&

@@ -110,8 +110,7 @@ export async function readPostgresRoleLimits(
 }
 
 /**
- * Reads the protected tables whose rows the role can read through these tables although their
- * policies do not apply to the role.
+ * Reads the protected tables whose rows the role can read through these tables without policies.
  */
 export async function readPostgresPolicyBypasses(
   driver: Driver,

@@ -37,10 +37,7 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   return isUnreadableDocument(document) ? "[]" : withCastableNumbers(document);
 }
 
-/**
- * Replaces numbers such as `1e999999`, which `json` stores but `jsonb` rejects. No filter can match
- * the replacements.
- */
+/** Replaces numbers like `1e999999`, which `jsonb` rejects and which no filter can match. */
 function withCastableNumbers(document: string): string {
   if (!/[eE][+-]?\d{4}/.test(document)) return document;
   return document.replace(

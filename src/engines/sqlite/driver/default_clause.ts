@@ -1,8 +1,7 @@
 import { quoteText } from "../../../sql/fragment.ts";
 /**
- * Returns a DEFAULT clause of a SQLite column as an expression with the same meaning elsewhere. In
- * a declaration, a single word is a string, with or without quotes. In other statements, it would
- * be a column name.
+ * Returns a SQLite column's DEFAULT clause as an expression with the same meaning elsewhere: in a
+ * declaration, a single word is a string even without quotes, and elsewhere a column name.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -34,10 +34,7 @@ export interface SqliteHandle {
   close(): void;
 }
 
-/**
- * An SQL aggregate function. `start` creates the state of a group. `result` is also called for a
- * group without rows.
- */
+/** An SQL aggregate function. `result` is also called for a group without rows. */
 export interface SqliteAggregate<State> {
   start(): State;
   step(state: State, ...values: unknown[]): State;

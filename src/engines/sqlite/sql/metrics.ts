@@ -14,9 +14,8 @@ import { fromSortableDecimal, toSortableDecimal } from "../../../sql/sortable_de
 import { affinityOf } from "./column_type.ts";
 
 /**
- * The faster metrics. SQLite adds integers as integers if all values are integers, and fails if the
- * sum exceeds 64 bits. If it fails or the sum is a double, the exact metrics are used, which take
- * three times as long.
+ * The faster metrics. SQLite adds integers as integers, and fails if the sum exceeds 64 bits. If it
+ * fails or the sum is a double, the exact metrics are used, which take three times as long.
  */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",

@@ -10,18 +10,12 @@ import { atBodyPath } from "../values/body_path.ts";
 import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/**
- * Returns where the values of a related row's foreign key come from: the row `from`, to which the
- * `own` columns of `pairs` belong.
- */
+/** Returns where a related row's foreign key comes from: the `own` columns of `from`. */
 export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/**
- * Returns where the values of a row's foreign key come from: the related row `from`, to which the
- * `other` columns of `pairs` belong.
- */
+/** Returns where a row's foreign key comes from: the `other` columns of the related row `from`. */
 export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }

@@ -6,10 +6,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
-/**
- * Keeps the stored value of a column if the client sends it as responses show it. Throws a 422 for
- * any other invalid value.
- */
+/** Keeps a stored value that the client sends back. Throws a 422 for other invalid values. */
 export function resolveUnchanged(
   current: Row,
   values: Assignments,

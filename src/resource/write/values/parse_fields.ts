@@ -227,10 +227,7 @@ export function parseKeyFields(
   return [...values.values()];
 }
 
-/**
- * Returns the parsed fields of an existing row, without immutable fields. Throws a 422 for
- * immutable fields with `strictInput`.
- */
+/** Returns the fields without immutable fields, which throw a 422 with `strictInput`. */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { fields: { immutable }, strictInput }: Resource,

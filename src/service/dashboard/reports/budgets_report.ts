@@ -2,10 +2,7 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/**
- * Creates the report of the 100 callers that have used the largest part of a budget or rate limit,
- * as far as this process knows.
- */
+/** Creates the report of the 100 callers that used most of a limit, as this process knows. */
 export function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",

@@ -78,10 +78,7 @@ export async function introspectPostgres(
   };
 }
 
-/**
- * Finds out if the rows of a view with triggers can be locked, and makes a view read-only if its
- * rows share a declared key.
- */
+/** Finds out if a view's rows can be locked. A view whose rows share a key becomes read-only. */
 async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<TableDraft> {
   const { view, key, isDistinct } = draft;
   if (view === null || key.length === 0 || !(view.insert || view.update || view.delete)) {

@@ -18,10 +18,7 @@ export const tablesWithAfterTriggersSql: string = tablesWith(
   "tgtype & 66 = 0 AND tgtype & 20 > 0 OR tgtype & 64 > 0",
 );
 
-/**
- * A query for the tables with a rule, or with a trigger that runs once for a statement or can
- * prevent the write of a row.
- */
+/** A query for the tables with a rule, a statement trigger, or a trigger that prevents a write. */
 export const tablesChangedByEmptyWriteSql: string = tablesWith(
   `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
 );

@@ -24,8 +24,7 @@ export async function begin(connection: PostgresConnection, limit: Deadline): Pr
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The server can still begin this transaction. The next request on the connection would then
-    // write in it.
+    // The server can still begin this transaction, and the next request would write in it.
     connection.drop();
     throw toPostgresError(error, "read");
   }

@@ -103,8 +103,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The read was stopped, so this duration is too short, but long enough for a thread next
-      // time.
+      // The read was stopped: its duration is too short, but long enough for a thread next time.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);

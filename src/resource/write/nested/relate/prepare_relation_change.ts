@@ -30,10 +30,7 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
     removesOthers && protections.has("delete");
 }
 
-/**
- * Looks up the rows that a change writes, and runs their before-hooks. `charge` charges for the
- * rows that the body does not name.
- */
+/** Looks up rows to write, runs their before-hooks, and charges for those not in the body. */
 export async function prepareChange(
   step: RelateStep,
   resolving: RelationLockContext,
