@@ -10,10 +10,7 @@ import { parseTemplate } from "./template_syntax.ts";
 /** Called with the syntax tree of each template in a rule, its context and its string. */
 export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
 
-/**
- * Resolves a rule, which code has built, to a filter on the table of the context. A blank template
- * matches no row. Filters of the builders are not checked, because they can use any column.
- */
+/** Resolves a rule of code to a filter. A blank template matches no row. Any column is allowed. */
 export function filterOfRule(
   rule: Rule,
   context: FilterContext,

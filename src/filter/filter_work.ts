@@ -1,9 +1,6 @@
 import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
-/**
- * Returns about how many steps a filter takes for each character of the compared strings. A
- * comparison that does not search in a string counts 0.
- */
+/** Returns about the number of steps for each character of strings. Without a search, it is 0. */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
     case "related":

@@ -14,10 +14,7 @@ export interface CredentialCacheOptions {
   readonly clock: Clock;
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
-  /**
-   * Reads the credential with this string. Returns null if it is unknown or has ended. `isUsed` is
-   * true for a request, and false for the recheck of an open stream.
-   */
+  /** Reads a credential, or null if it is unknown or has ended. `isUsed` is false for rechecks. */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
 

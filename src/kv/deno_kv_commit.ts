@@ -154,10 +154,7 @@ interface Recheck {
   readonly isFree: boolean;
 }
 
-/**
- * Reads the keys of failed checks again. It is no conflict if the record comes from this commit
- * itself, whose acknowledgement was lost, or if the record has expired.
- */
+/** Reads failed checks again. An expired record, or one of this very commit, is no conflict. */
 async function rereadChecks(
   kv: RetryingKv,
   prepared: PreparedCommit,

@@ -34,10 +34,7 @@ export function runOperation<Intent, Plan, Outcome>(
   return withCurrentTables(tablesChanged, { name: operation.name, request, resource: served, run });
 }
 
-/**
- * Runs the stages of an operation. The comments list the status codes with which each stage can
- * fail. A synchronous stage creates no promise, because each promise delays every request.
- */
+/** Runs the stages, with their status codes. Synchronous stages avoid promises, which are slow. */
 function runStages<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,

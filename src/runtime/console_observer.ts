@@ -165,10 +165,7 @@ const sentences: Sentences = {
     `the keys at ${one.url} were not fetched; those that are known stay in use`,
 };
 
-/**
- * Returns a string without line breaks and control characters. Clients determine paths and
- * messages, and control characters could change what the terminal shows.
- */
+/** Returns a client's string without control characters, which could change a terminal. */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex -- matches control characters on purpose
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {

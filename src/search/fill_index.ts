@@ -17,10 +17,7 @@ export interface FillProgress {
   readonly total: number;
 }
 
-/**
- * Indexes all rows of a table, page by page. Concurrent writes index their own rows. Rejects with
- * the reason of `signal` when it is aborted.
- */
+/** Indexes all rows page by page. Concurrent writes index their own. Rejects when aborted. */
 export async function fillIndex(
   table: IndexedTable,
   { signal, onProgress }: FillOptions = {},

@@ -12,10 +12,7 @@ export interface IndexedTable {
   readonly versions: SearchVersions;
 }
 
-/**
- * Indexes rows outside of a transaction, and removes the documents of missing rows. After a
- * rejection, the caller must call it again.
- */
+/** Indexes rows outside of a transaction, without missing ones. Repeat it after a rejection. */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
   keys: readonly Key[],

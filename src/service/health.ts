@@ -51,10 +51,7 @@ export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
-/**
- * Returns true if requests still succeed when the key-value store fails. Rate limits then allow
- * requests, but proof of work and CAPTCHAs refuse them. Routes of streams need neither.
- */
+/** Returns true without proof of work and CAPTCHAs, which need the store. Rate limits do not. */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
     const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};

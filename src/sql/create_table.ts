@@ -11,10 +11,7 @@ import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteText, sqlName, type SqlValue, type Statement } from "./fragment.ts";
 
-/**
- * Returns the statements that create a table and then its indexes. They contain keys, NOT NULL,
- * UNIQUE, defaults, generated columns, checks and foreign keys.
- */
+/** Returns the statements for a table with constraints, and then for its indexes. */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
   const lines = [

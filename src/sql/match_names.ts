@@ -1,9 +1,6 @@
 import { type Fragment, identifier } from "./fragment.ts";
 
-/**
- * Returns the name of the key column with this index in a SELECT of search matches. The plan of a
- * search joins this SELECT with the table.
- */
+/** Returns the name of a key column in search matches, with which the table is joined. */
 export function matchKeyColumn(index: number): Fragment {
   return identifier(`_k${index}`);
 }

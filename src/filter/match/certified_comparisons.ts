@@ -21,10 +21,7 @@ export interface CertifiedComparisons {
   demote(comparison: Comparison): void;
 }
 
-/**
- * Creates the set of comparisons in memory from the operators that the tests certify for the
- * engine. A comparison that was demoted stays demoted.
- */
+/** Creates the set of comparisons in memory that tests certify. Demotions are permanent. */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>

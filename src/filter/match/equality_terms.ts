@@ -9,10 +9,7 @@ export interface EqualityTerm {
   readonly value: unknown;
 }
 
-/**
- * The maximum number of equality terms by which a filter is indexed. A filter with more terms is
- * not indexed, and is evaluated for every row.
- */
+/** Maximum number of equality terms of an indexed filter. Others are evaluated for every row. */
 export const maxEqualityTerms = 16;
 
 /**

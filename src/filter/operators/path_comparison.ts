@@ -14,10 +14,7 @@ export function fitsDocumentPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 
-/**
- * Returns why operands do not fit an operator for values in documents, as a message that completes
- * "name …". Returns null if they fit.
- */
+/** Returns why operands do not fit, as a message that completes "name …", or null if they fit. */
 export function pathOperandFault(
   operator: Operator,
   operands: readonly JsonOperand[],

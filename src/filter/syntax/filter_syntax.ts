@@ -78,10 +78,7 @@ export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
   return "term" in syntax ? [syntax.term] : [];
 }
 
-/**
- * A group of terms in a filter's syntax tree. `a;b;c` is one group, and parentheses create another.
- * Only the group of a quantifier with empty parentheses has no terms.
- */
+/** A group of terms, such as `a;b;c`. Only a quantifier's empty parentheses have no terms. */
 export interface GroupSyntax {
   /** The operator between the terms. */
   readonly kind: "and" | "or";

@@ -93,10 +93,7 @@ function isRecord(value: unknown): value is BucketRecord {
     typeof value.changes === "number";
 }
 
-/**
- * Returns how many tokens to lease: a sixteenth of what is left, so that four processes lease a
- * quarter. Returns 0 near the limit, when every token counts.
- */
+/** Returns how many tokens to lease: a sixteenth of those left, or 0 near the limit. */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;

@@ -18,7 +18,7 @@ export interface TrustQuestion {
 /** A hook that returns the difficulty for a request; 0 requires no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
-/** Maximum difficulty: all cores of a good laptop then need almost the lifetime of a challenge. */
+/** Maximum difficulty: about a minute on all cores of a laptop, before a challenge expires. */
 export const maxDifficulty = 32;
 
 /**

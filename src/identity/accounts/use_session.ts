@@ -53,10 +53,7 @@ export function readPasswordChange(
   return { currentPassword, password };
 }
 
-/**
- * `POST /password/change`: replaces the user's password, for which the current one is needed. It
- * ends all sessions, and starts a new one for this client.
- */
+/** `POST /password/change`: needs the current password, ends all sessions and starts a new one. */
 export async function changePassword(
   call: AccountRequest,
   { currentPassword, password }: PasswordChangeFields,

@@ -29,10 +29,7 @@ export function sessionTokenOfRequest(
   return token === null ? null : { token, isCookie: true };
 }
 
-/**
- * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
- * cookie. A write with a cookie must come from a page of this service.
- */
+/** Identifies users by `Bearer` or a cookie. A write with a cookie must come from an own page. */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
 ): Authenticator["identify"] {

@@ -8,8 +8,7 @@ export const maxMailsAnHour = 5;
 export const maxFirstMailsAnHour = 20;
 
 /**
- * Counts a mail to an address. Returns true if it may be sent for this source (a client's network).
- * The first mail of each source has a higher limit.
+ * Counts a mail. Returns true if this source (a network) may send it. The first has a higher limit.
  */
 export async function countMail(
   counters: HourlyCounters,

@@ -4,10 +4,7 @@ import type { LiveQuery } from "../live_query.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
-/**
- * Renders the transitions of one batch as text for one view. Each transition is rendered once,
- * because groups with different filters send the row in the same form.
- */
+/** Renders each transition of a batch once for a view, which groups with other filters share. */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;

@@ -11,10 +11,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
-/**
- * Dispatches a batch to groups whose filters read related rows. Only the database can evaluate such
- * a filter, for changed rows and for the parents of changed related rows.
- */
+/** Dispatches a batch to groups with filters on related rows, which only the database evaluates. */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
   readonly #batch: ChangeBatch;

@@ -89,10 +89,7 @@ export class ChangeFeed {
     return coversPosition(this.position, position);
   }
 
-  /**
-   * Makes the feed read if the log ends before a published position, so that it detects that the
-   * database was restored. Otherwise a reader would repeat its read until the feed's next check.
-   */
+  /** Makes the feed read if the log ends before a published position, after a restored database. */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || coversPosition(end, published)) return;
     await this.#exclusively(() => this.#publishNext());

@@ -36,8 +36,7 @@ export interface ParentStep {
 }
 
 /**
- * Returns the keys with which to find the parents of a changed row: those of the row before and
- * after the change. Returns none if the change cannot affect an included row.
+ * Returns the keys of a changed row's parents, before and after. None if no included row changes.
  */
 export function linkKeysOf(
   change: Change,

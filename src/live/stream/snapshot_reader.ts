@@ -190,10 +190,7 @@ function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
-/**
- * Returns the event text of a snapshot's page. The last page says that none follows. `ids` are the
- * row ids, or null if the rows contain their keys.
- */
+/** Returns the event of a page, which says if it is the last. `ids` is null if rows have keys. */
 export function snapshotPageText(
   items: readonly Row[],
   ids: readonly unknown[] | null,

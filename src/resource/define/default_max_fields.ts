@@ -1,9 +1,6 @@
 import type { Resource } from "../model/resource.ts";
 
-/**
- * Returns the default of the maximum number of fields in a body. The default allows the largest
- * batch, with a value in every column and all nested rows that it can contain.
- */
+/** Returns the number of fields of the largest batch, with every column and nested row. */
 export function defaultMaxFields(
   { table, batch, relations, nestedWrites }: Pick<
     Resource,

@@ -16,10 +16,7 @@ export interface EtagContext {
   readonly find: ColumnResolver;
 }
 
-/**
- * Resolves the ETag options of a resource to a policy. Returns null if there is no such option.
- * Throws a plain Error for an invalid option.
- */
+/** Resolves the ETag options, or returns null without them. Throws a plain Error. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

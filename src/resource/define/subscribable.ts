@@ -4,10 +4,7 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 
 type Options = ResourceDefinition["options"];
 
-/**
- * Returns true if users or anonymous callers are allowed to subscribe to the rows of a resource. A
- * view is not subscribable, because the change log does not record its changes.
- */
+/** Returns true if a caller may subscribe. The change log does not record changes of views. */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,
   { recordable }: TableInfo,

@@ -15,10 +15,7 @@ export interface WaitingRequest {
 
 /** The maximum estimated duration of the requests of one event loop turn, in milliseconds. */
 const turnMs = 10;
-/**
- * The maximum total duration of short requests in one turn, in milliseconds. With a lower limit,
- * short requests would wait for more turns and take longer.
- */
+/** Maximum duration of short requests in a turn, in milliseconds. Less would add turns. */
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;

@@ -48,10 +48,7 @@ export class LiveHubs {
     return this.#hubs.get(driver) ?? null;
   }
 
-  /**
-   * Sets up the recording of changes. A read-only database gets no streams. A database that cannot
-   * be reached gets streams as soon as it can.
-   */
+  /** Sets up the recording of writable databases, also later if one cannot be reached now. */
   async open(resources: readonly Resource[]): Promise<void> {
     const rights = resources[0]?.roleRights;
     await Promise.all(

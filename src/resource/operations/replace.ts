@@ -14,10 +14,7 @@ export const replace: typeof update = {
   },
 };
 
-/**
- * Completes the values that replace a row: resets the omitted columns that the client is allowed to
- * set. All other columns keep their value.
- */
+/** Completes a replaced row: resets the omitted columns that the client is allowed to set. */
 export function completeReplacement(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,

@@ -6,10 +6,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
-/**
- * The rows of a preview, with truncated long values. For the row after which the next page starts,
- * `stored` contains the whole values.
- */
+/** Rows with truncated long values. `stored` has whole values of the row before the next page. */
 export interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
 }

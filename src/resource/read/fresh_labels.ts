@@ -4,10 +4,7 @@ import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 
-/**
- * Runs an operation on a table with database enums. If a value is rejected, reads the labels of the
- * enums again, and runs the operation once more if they have changed.
- */
+/** Runs an operation, again if a value is rejected and the labels of enums have changed. */
 export function withFreshLabels<Result>(
   refreshLabels: NonNullable<TableInfo["refreshLabels"]>,
   { code }: ResourceRequest,

@@ -10,10 +10,7 @@ import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/
 import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
-/**
- * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
- * the message that a list of the related resource would have.
- */
+/** Resolves the parameter `include` to relations. Throws the 400 of a related resource's list. */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
     ? noIncludes

@@ -69,10 +69,7 @@ export const noneIncluded: readonly Included[] = Object.freeze([]);
 
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
-/**
- * Returns the view of the output: the computed fields, and the readable fields that `select` names,
- * or all of them without a `select`.
- */
+/** Returns the computed fields and readable fields that `select` names, or all without it. */
 export function viewOf(
   resource: Selectable,
   select?: string,
@@ -242,10 +239,7 @@ function untypedValue(value: unknown): unknown {
 export interface RelationFilter {
   /** The resources that the filter reads through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
-  /**
-   * Returns the filter over the related rows that the user can read. A comparison with rows of a
-   * resource without a grant matches no row.
-   */
+  /** Returns the filter over readable related rows. Without a grant, comparisons match no row. */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 

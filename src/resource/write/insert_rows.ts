@@ -15,10 +15,7 @@ import { maxComparedRows, requireNewRows } from "./require_new_rows.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
 
-/**
- * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
- * order of `rows`. `bodyPaths` contains their paths in the request body.
- */
+/** Inserts rows, checks their scope, runs after-hooks, and returns them in the order of `rows`. */
 export async function insertRows(
   rows: readonly Assignments[],
   bodyPaths: readonly BodyPath[],

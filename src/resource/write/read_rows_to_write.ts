@@ -124,10 +124,7 @@ export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
 
-/**
- * Reads the matching rows to write, in the order of their keys. Throws a 400 for more than `limit`
- * rows. Reads at most `limit` + 1 rows.
- */
+/** Reads at most `limit` + 1 matching rows in key order. Throws a 400 for more than `limit`. */
 export async function readMatching(
   { where, columns, limit }: MatchingRows,
   { table, reader }: Resource,

@@ -18,10 +18,7 @@ export interface WrittenRow {
 
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
-/**
- * Runs work that writes in a transaction, and records the optimistic ids of the rows in the change
- * log. If `idsOf` is null, no statement is run for ids.
- */
+/** Runs work in a transaction, and records its optimistic ids unless `idsOf` is null. */
 export async function writeRecordingIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
   { table, reader }: Resource,

@@ -13,20 +13,14 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/**
- * Returns the condition that a row still has the version of `current`, which was read before
- * (compare-and-swap). If `current` is null, all rows match.
- */
+/** Returns the condition that a row still has the version of `current`, or all rows for null. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
   return field === null || value === null ? allRows : comparison(equalOperator, field, [value]);
 }
 
-/**
- * Returns a filter for the row version that a precondition requires, or null if the stored row must
- * be read to check the precondition.
- */
+/** Returns a filter for the required version, or null if the stored row must be read. */
 export function expectedVersion(
   precondition: Precondition,
   { etag }: Pick<Resource, "etag">,

@@ -120,10 +120,7 @@ export interface SharedUpdate {
   readonly keys: readonly Key[];
 }
 
-/**
- * Groups updates by the values that they set. A PATCH batch usually sets the same values in all
- * rows, so one statement is sufficient.
- */
+/** Groups updates by their values. A PATCH batch usually needs only one statement. */
 export function groupSharedUpdates(
   updates: readonly LockedRowUpdate[],
   resource: Resource,

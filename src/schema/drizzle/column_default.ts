@@ -4,10 +4,7 @@ import type { ColumnDefault, ColumnInfo } from "../table_info.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import type { DrizzleColumn } from "./drizzle_structure.ts";
 
-/**
- * Returns the default of a Drizzle column. `isAssigned` is true if the database generates keys.
- * Throws `InvalidValue` for an invalid constant.
- */
+/** Returns the default. `isAssigned`: the database generates keys. Throws `InvalidValue`. */
 export function columnDefault(
   source: DrizzleColumn,
   column: ColumnInfo,

@@ -13,10 +13,7 @@ export function unquotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
-/**
- * Returns a key's value in the form by which clients identify the row: a number up to 2^53, and
- * otherwise the string in the row's path.
- */
+/** Returns a key for clients: a number up to 2^53, or else the string in the row's path. */
 export function safeKey(value: unknown): unknown {
   const isShort = typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return isShort || value === null ? value : anyKeyText(value);

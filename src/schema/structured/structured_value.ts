@@ -25,10 +25,7 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
   }
 }
 
-/**
- * Matches a list as Postgres prints it. Rows contain this string for an array with bounds such as
- * `[0:1]={1,2}`, and for two-dimensional lists of documents.
- */
+/** Matches a list as Postgres prints it: with bounds, as `[0:1]={1,2}`, or two-dimensional. */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
 

@@ -3,10 +3,7 @@ import { describePage, type ServicePage } from "../service_pages.ts";
 
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
 
-/**
- * Creates the pages that serve the client's script to web pages without a build step. The script is
- * public and identical in every service. Its files are read on demand.
- */
+/** Creates the pages of the client's script, for web pages without a build step. */
 export function createClientPages(): readonly ServicePage[] {
   return Object.entries(files).map(([name, id]): ServicePage => {
     const path = `/__service/${name}`;

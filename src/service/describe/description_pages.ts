@@ -22,10 +22,7 @@ export interface DescriptionPagesOptions {
   readonly mcp: object | null;
 }
 
-/**
- * Creates the pages that describe the service: the index page, and below `/__service` its schema
- * and OpenAPI documents. The option `openapi` can disable the documents.
- */
+/** Creates the index page, and below `/__service` the schema and optional OpenAPI documents. */
 export function createDescriptionPages(
   facts: OpenapiInput,
   { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,

@@ -126,10 +126,7 @@ export class PostgresLogReader {
   }
 }
 
-/**
- * The largest transaction id, as the upper bound of a range. With an upper bound, the planner
- * expects few rows. Without it, the planner expects a third of the log.
- */
+/** The largest transaction id. Without an upper bound, the planner expects a third of the log. */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** Returns an SQL expression that reads a value from the table `_service_meta`. */

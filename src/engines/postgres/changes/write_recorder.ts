@@ -189,10 +189,7 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /**
-   * Returns the tables in which a delete can change rows by foreign keys, directly or indirectly.
-   * Keys of other programs' tables count as cascading, because their actions are unknown.
-   */
+  /** Returns the tables that a delete can change by foreign keys, including unknown actions. */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
     const found = new Set<PostgresLogTable>();

@@ -40,10 +40,7 @@ function serviceOf(text: string, name: string): ReadonlyMap<string, string> | nu
   return start < 0 ? null : found;
 }
 
-/**
- * Returns the password from the first line of a password file with a host, a port, a database and a
- * user. As in libpq, a file that other users may read is ignored.
- */
+/** Returns a password file's password. As in libpq, a file that others may read is ignored. */
 export async function readPassword(path: string, of: readonly string[]): Promise<string | null> {
   const text = await readOptionalFile(path);
   // Windows has no such modes.

@@ -110,10 +110,7 @@ const fixed: ReadonlySet<string> = new Set([
   ...["client_encoding", "standard_conforming_strings"],
 ]);
 
-/**
- * Returns the settings that `options` contains, which replace the service's own. `-c` and `--` are
- * the only switches of a server that set a setting.
- */
+/** Returns the settings in `options`. Only the switches `-c` and `--` set settings of a server. */
 export function readSettings(get: Lookup): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {
     application_name: get("application_name") ?? get("fallback_application_name") ??

@@ -8,10 +8,7 @@ export interface SessionParts {
   readonly options: ReturnType<typeof postgresOptionRules.read>;
 }
 
-/**
- * Returns the settings of a new session, with which every server returns values in the same form.
- * A pooler gets none that it would reject.
- */
+/** Returns settings with which all servers print values alike, and which no pooler rejects. */
 export function sessionSettings(
   { plan, options: { readOnly, statementTimeoutMs, maxParallelWorkers, waitLimitMs } }:
     SessionParts,

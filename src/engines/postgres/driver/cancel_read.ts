@@ -12,10 +12,7 @@ interface CancellableQuery {
   canceller(query: CancellableQuery): Promise<void>;
 }
 
-/**
- * The delays before further cancel requests, in milliseconds. The server ignores a request that
- * arrives while it waits for the next message of the statement.
- */
+/** Delays of further cancel requests, in milliseconds: between messages, the server ignores one. */
 const repeatAfterMs = [100, 400, 1_500];
 
 /** How long a cancel request can last after its statement has ended, in milliseconds. */

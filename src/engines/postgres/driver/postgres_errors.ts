@@ -84,10 +84,7 @@ export function isStalePlan(error: unknown): boolean {
     (error.routine === "RevalidateCachedQuery" || error.routine === "FetchPreparedStatement");
 }
 
-/**
- * Returns true if a rewrite rule of a view or table does not allow RETURNING. The error's code is
- * the general one for unsupported features, but the rewriter uses it only for RETURNING.
- */
+/** Returns true if a rewrite rule forbids RETURNING. The error's code is a general one. */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }

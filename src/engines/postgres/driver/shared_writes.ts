@@ -35,10 +35,7 @@ const maxSeparate = 2;
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/**
- * Checks constraints after each statement, as at the commit of a write that runs alone. Otherwise
- * two writes could succeed together, each of which would fail alone.
- */
+/** Checks constraints after each statement: two writes must not succeed only together. */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /** The time after which writes no longer wait for a transaction that runs, in milliseconds. */

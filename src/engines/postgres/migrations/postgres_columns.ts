@@ -36,10 +36,7 @@ export function columnMigrationSteps(table: TableMigration): readonly MigrationS
   ];
 }
 
-/**
- * Returns the generated columns that a migration must drop and add again, because Postgres can
- * change neither their expressions nor the types of the columns in them.
- */
+/** Returns generated columns to drop and add again: Postgres cannot change them or their inputs. */
 function computedAgain(table: TableMigration): readonly ColumnShape[] {
   const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
     table.differences.some((one) => one.column === name && kinds.includes(one.kind));

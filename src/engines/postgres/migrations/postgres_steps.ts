@@ -15,10 +15,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/**
- * Returns the steps that migrate Postgres tables. The order is: renames, drops, columns, and
- * finally constraints and indexes, because they refer to columns.
- */
+/** Returns the steps: renames, drops, columns, and then what refers to columns. */
 export function postgresMigrationSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],

@@ -6,10 +6,7 @@ import type { DeclaredTable } from "../../../db/migrations/compare/compare_table
 import { readPostgresShapes } from "./postgres_shapes.ts";
 import type { TableShape } from "../../../db/migrations/compare/table_shape.ts";
 
-/**
- * Returns declared tables with their expressions as Postgres prints them, so that they can be
- * compared with the catalog. It creates temporary tables for this, and rolls them back.
- */
+/** Returns declared tables with expressions as Postgres prints them for temporary tables. */
 export async function shapesPrintedByPostgres(
   connection: Connection,
   declared: readonly DeclaredTable[],

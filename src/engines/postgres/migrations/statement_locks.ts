@@ -1,7 +1,4 @@
-/**
- * Returns the strongest lock on an existing table that a statement of a migration takes, or null if
- * the statement locks no existing table.
- */
+/** Returns the strongest lock that a migration's statement takes on an existing table, or null. */
 export function postgresLockOf(sql: string): string | null {
   return locks.find(([pattern]) => pattern.test(sql))?.[1] ?? null;
 }

@@ -3,10 +3,7 @@ export type FieldLabel = "A" | "B" | "C" | "D";
 
 const labels: readonly FieldLabel[] = ["A", "B", "C", "D"];
 
-/**
- * Returns a label for each field's weight. `A` is the greatest weight. If there are more than four
- * weights, neighbouring weights share a label.
- */
+/** Returns a label for each field: `A` has the greatest weight. At most four labels exist. */
 export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   const groups = groupsOf(weights);
   return weights.map((weight) => {

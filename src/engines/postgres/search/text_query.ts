@@ -1,10 +1,7 @@
 import { type Fragment, join, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 
-/**
- * Compiles a search to a `tsquery`: it requires all terms, each as a phrase, and the last word as a
- * prefix. The SQL fails for no string. Stop words are omitted.
- */
+/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. No string fails. */
 export function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
   const last = phrases.at(-1);

@@ -97,10 +97,7 @@ export class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /**
-   * Returns the documents of a set of rows. OFFSET 0 prevents the planner from evaluating the
-   * search condition for all documents first.
-   */
+  /** Returns the documents of rows. OFFSET 0 makes the planner find the rows first. */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKeyColumn(position)}`

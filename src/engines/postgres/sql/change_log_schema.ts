@@ -65,10 +65,7 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
   };
 }
 
-/**
- * Returns the statements that create the log's triggers of one table on Postgres. `name` is the
- * table's name in the log. `args` are the trigger's arguments.
- */
+/** Returns a table's log triggers. `name` is its name in the log. `args` are trigger arguments. */
 export function postgresLogTriggers(
   name: string,
   args: readonly string[],
@@ -146,10 +143,7 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/**
- * The session settings with which images are created. In JSON, only times have fixed forms. The
- * forms of other values depend on these settings.
- */
+/** The session settings of images. Except for times in JSON, the forms of values need them. */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",

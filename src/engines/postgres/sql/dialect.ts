@@ -143,8 +143,7 @@ function check(value: unknown, column: ColumnInfo): void {
 }
 
 /**
- * Returns the comparisons with equal results in memory and in the database. A float4 column has
- * none, because the database rounds the other value to the precision of float4.
+ * Returns the comparisons with equal results in memory: none for float4, which rounds both sides.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -224,10 +223,7 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
   return postgresKinds[column.kind].cast;
 }
 
-/**
- * Returns true if a cast of the value to float4 succeeds, which rounds `0.1` as the stored 0.1 was
- * rounded. It fails for 1e300 and for 1e-300.
- */
+/** Returns true if a cast of the value to float4 succeeds, unlike for 1e300 and for 1e-300. */
 function isSingle(value: unknown): boolean {
   const rounded = Math.fround(Number(value));
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);

@@ -62,10 +62,7 @@ function follow(document: Fragment, path: JsonPath): Fragment {
   );
 }
 
-/**
- * Returns the document of a `json` column, or NULL if it has an escaped character that a Postgres
- * string cannot have. An access to such a document would end the statement with an error.
- */
+/** Returns the `json` document, or NULL for an escape that no Postgres string can contain. */
 function readable({ dbName }: ColumnInfo): Fragment {
   const document = sql`${identifier(dbName)}::json`;
   const source = sql`${identifier(dbName)}::text`;

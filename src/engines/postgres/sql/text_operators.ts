@@ -3,10 +3,7 @@ import type { TextDialect } from "../../../sql/dialect.ts";
 import { charactersFoldingTo, fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
-/**
- * The text operators of Postgres. All of them use the collation "C", so the server's locale has no
- * effect: strings are ordered by code point, and lower() folds only ASCII.
- */
+/** The text operators of Postgres, by code point: the collation "C" ignores the server's locale. */
 export const postgresText: TextDialect = {
   contains,
   startsWith,

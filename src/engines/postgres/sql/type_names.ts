@@ -1,7 +1,4 @@
-/**
- * Returns a Postgres type as the catalog prints it: `int8` → `bigint`, `timestamptz(6)` →
- * `timestamp(6) with time zone`. A collation is kept.
- */
+/** Returns a type as the catalog prints it: `int8` → `bigint`. A collation is kept. */
 export function toPostgresTypeName(declared: string): string {
   const short = declared.trim()
     .replace(/^(time(?:stamp)?)\s*(\(\d\))? with time zone/i, "$1tz$2")

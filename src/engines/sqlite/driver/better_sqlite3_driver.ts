@@ -21,10 +21,7 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
   return sqliteDriver(betterSqlite3, path, options);
 }
 
-/**
- * Opens a driver for the file that a client of better-sqlite3 has open, with separate connections.
- * Closing the driver does not close the client.
- */
+/** Opens a driver for a client's file, with separate connections. The client stays open. */
 export async function openBetterSqlite3OfClient(
   client: object,
   options: SqliteOptions = {},

@@ -15,10 +15,7 @@ export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
-/**
- * Returns the path of the file that a client of better-sqlite3 has open, or null for a database in
- * memory. Throws an Error if the client belongs to another copy of the library.
- */
+/** Returns a client's path, or null in memory. Throws an Error for another copy of the library. */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
     throw new Error(

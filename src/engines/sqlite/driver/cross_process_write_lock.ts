@@ -20,10 +20,7 @@ export interface CrossProcessWriteLockOptions {
 interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /**
-   * The lock that a process must hold while it waits for `turn`. It keeps a process that has just
-   * written from overtaking the waiting process.
-   */
+  /** The lock while waiting for `turn`. No process that has just written can overtake. */
   readonly next: LockFile;
 }
 

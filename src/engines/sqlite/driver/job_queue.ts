@@ -168,10 +168,7 @@ export class JobGroup {
   }
 }
 
-/**
- * Predicts if a transaction's work will wait for something other than the database, such as a
- * request. It expects the same as in the previous transaction.
- */
+/** Predicts from the previous transaction if work will wait for something but the database. */
 export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurnCounter = new EventLoopTurnCounter();

@@ -13,10 +13,7 @@ export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promi
   return sqliteDriver(nodeSqlite, path, options);
 }
 
-/**
- * Opens a driver for the file that a client of `node:sqlite` has open, with separate connections.
- * Closing the driver does not close the client.
- */
+/** Opens a driver for a client's file, with separate connections. The client stays open. */
 export async function openNodeSqliteOfClient(
   client: object,
   options: SqliteOptions = {},

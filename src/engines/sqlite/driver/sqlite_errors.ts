@@ -61,10 +61,7 @@ const missingParts: readonly RegExp[] = [
   /^(?:unknown function:|wrong number of arguments to function|unsafe use of) ([^]+)\(\)$/,
 ];
 
-/**
- * Returns the failed constraint, which SQLite names only in its message. RAISE has another code, so
- * a trigger's own message is never parsed.
- */
+/** Returns the failed constraint in SQLite's message. RAISE has another code. */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
   const [, failed] = message ?? [];

@@ -21,10 +21,7 @@ export interface SqliteFile {
   release(): void;
 }
 
-/**
- * Claims a SQLite file at `path` for one library. Throws if another library has claimed it. For
- * `:memory:`, it creates a temporary file, because two connections cannot share memory.
- */
+/** Claims a file for one library, or throws. For `:memory:`, creates a temporary file. */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
   const claimed = claimFile(path, library);

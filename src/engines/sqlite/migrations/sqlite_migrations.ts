@@ -118,10 +118,7 @@ function hiddenInTrigger(
   );
 }
 
-/**
- * Returns true if columns of the two types store the same values, because of their affinities. The
- * digits of a decimal are ignored: for SQLite, they are only documentation.
- */
+/** Returns true if two types store the same values. Digits of decimals have no effect in SQLite. */
 export function isSameSqliteType(wanted: string, has: string): boolean {
   if (wanted.toLowerCase() === has.toLowerCase()) return true;
   const digits = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/;

@@ -8,10 +8,7 @@ import {
 } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
-/**
- * The column by which a change differs from a change with the same number in another copy of the
- * file. It has 48 random bits, whichever program writes.
- */
+/** A column of 48 random bits, which differ in another copy of the file. */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 export const sqliteLogTables: readonly string[] = [

@@ -228,10 +228,7 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   return int64(text.replace("+", "")) ?? Number(text);
 }
 
-/**
- * Encodes a decimal as a number, because SQLite does not always convert a string to the nearest
- * double. Whole numbers keep all of their 64 bits.
- */
+/** Encodes a decimal as the nearest double, unlike SQLite, and whole numbers with all 64 bits. */
 function encodeDecimal(text: string): SqlValue {
   // Another program has stored a string that is no number.
   if (!looksLikeNumber(text)) return text;

@@ -1,10 +1,7 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_syntax.ts";
 
-/**
- * Returns the columns that a failed CHECK of a CREATE TABLE names, in the spelling of `columns`.
- * SQLite reports a check by its name, or else by its condition. Empty unless one check matches.
- */
+/** Returns the columns that a failed CHECK names, in the spelling of `columns`, if one matches. */
 export function columnsOfCheck(
   createTable: string,
   failed: string,

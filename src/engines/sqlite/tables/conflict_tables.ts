@@ -28,10 +28,7 @@ export async function sqliteConflictTables(
   }
 }
 
-/**
- * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
- * CONFLICT REPLACE`. ABORT is SQLite's default.
- */
+/** Returns true if CREATE TABLE has a conflict clause other than ABORT, SQLite's default. */
 export function hasOnConflictClause(statement: string): boolean {
   const words = [...statement.matchAll(ddlTokenPattern)]
     .map(([token]) => token.toUpperCase())

@@ -3,10 +3,7 @@ import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
 import type { ViewInfo } from "../../../schema/view_info.ts";
 import { type Fragment, identifier, sql, toStatement } from "../../../sql/fragment.ts";
 
-/**
- * Returns a connection for first reads of a SQLite file's views. Such a read can be slow, so it
- * runs in another thread, with a time limit.
- */
+/** Returns a connection in another thread for first reads of views, with a time limit. */
 export function connectionForViews(driver: Driver): Connection {
   return driver.reads(limits);
 }

@@ -214,10 +214,7 @@ function olderRelation(
   return isMany ? toMany(target, ends) : hasOne(target, ends);
 }
 
-/**
- * Returns the columns of the opposite relation. As in Drizzle, a relation without a name has any
- * opposite relation. Null unless exactly one candidate has columns.
- */
+/** Returns the columns of the only opposite relation, of any name if this has none, or null. */
 function inverseEnds(
   table: Target,
   { target, config: { relationName } }: OlderRelation,

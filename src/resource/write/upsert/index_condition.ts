@@ -7,10 +7,7 @@ export interface IndexCondition {
   readonly columns: readonly ColumnInfo[];
 }
 
-/**
- * Converts the condition of a partial index from SQL to the filter language. Returns null for any
- * condition except comparisons of columns with constants that AND joins.
- */
+/** Converts a partial index's AND of constant comparisons to a filter, or returns null. */
 export function parseIndexCondition(
   sql: string,
   columns: readonly ColumnInfo[],

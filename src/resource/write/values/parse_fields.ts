@@ -184,10 +184,7 @@ export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<s
   return Object.fromEntries(entries.map(([column, value]) => [column.name, valueForHook(value)]));
 }
 
-/**
- * Parses the fields of the object that a before-hook returned. The hook can set columns that
- * clients cannot set, but no invalid values.
- */
+/** Parses the result of a before-hook, which can set other columns, but no invalid values. */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,

@@ -1,10 +1,7 @@
 import type { Connection } from "../../../../db/driver.ts";
 import { cell, selectNamed } from "../../../../db/named_columns.ts";
 
-/**
- * The labels of enum types. `ALTER TYPE` can add and rename labels while a service runs, so all
- * columns of a type share one list, which {@link refresh} updates.
- */
+/** The labels of enum types, shared by columns. `ALTER TYPE` can change them at any time. */
 export class EnumLabels {
   readonly #lists = new Map<string, string[]>();
 

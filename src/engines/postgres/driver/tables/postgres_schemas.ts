@@ -105,10 +105,7 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
   );
 }
 
-/**
- * Returns a table's name in paths: `table` in the first schema, and `schema.table` in others. It
- * does not depend on other tables, so a new table never changes it.
- */
+/** Returns the name in paths: `schema.table` except in the first schema. No other table matters. */
 export function tableLabel(
   { schema, name }: { readonly schema: string; readonly name: string },
   { first, areSeveral }: ChosenSchemas,

@@ -87,10 +87,7 @@ async function readCatalogue(connection: Connection, schemas: string) {
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/**
- * SQL that is true if statements find the operators of a type, which are in its schema. The schema
- * of an extension can be outside the search path. Then values are compared in their printed form.
- */
+/** SQL that is true if a type's operators are in the search path. Others compare printed forms. */
 const hasOperators = "n.nspname = ANY (current_schemas(true))";
 
 type CatalogueRows = Awaited<ReturnType<typeof readCatalogue>>;
@@ -122,10 +119,7 @@ const usedTypes = `
   )
   SELECT oid FROM used`;
 
-/**
- * The types with an order of their own or of a base type, such as `cidr`. Types like `regclass` are
- * excluded, because Postgres orders them by internal numbers and not by names.
- */
+/** Types with an order, such as `cidr`, without `regclass` and others of internal numbers. */
 const sortedTypes = `
   SELECT s.oid FROM (
     SELECT o.opcintype FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod

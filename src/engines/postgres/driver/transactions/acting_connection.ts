@@ -4,10 +4,7 @@ import type { PostgresConnection, PostgresResult, ScheduledRead } from "../postg
 import type { BoundStatement } from "../prepared_statements.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
-/**
- * Returns the statement that takes on an identity until the end of its transaction. It returns no
- * row, because the settings (such as claims) can be long.
- */
+/** Returns the statement that takes on an identity until the end of its transaction. */
 export function identityStatement({ role, settings }: DatabaseIdentity): BoundStatement {
   const all = [["role", role], ...Object.entries(settings)];
   const calls = all.map((_one, n) => `set_config($${2 * n + 1}, $${2 * n + 2}, true)`);
@@ -37,10 +34,7 @@ export async function takeIdentity(
 /** The codes for a role that does not exist, or that the login role may not become. */
 const refusedRoles: ReadonlySet<string> = new Set(["22023", "42704", "42501"]);
 
-/**
- * Sends statements in order, together or one after the other. If one fails, rejects with the first
- * error, after all statements that were sent have ended.
- */
+/** Sends statements in order. Rejects with the first error after all of them have ended. */
 export async function sendInOrder<T>(
   pipelines: boolean,
   statements: readonly (() => Promise<T>)[],

@@ -64,10 +64,7 @@ async function commit(
   }
 }
 
-/**
- * Ends a failed transaction, so that the next request does not find it open. If that fails, returns
- * the error, and drops the connection.
- */
+/** Ends a failed transaction. If that fails, returns the error and drops the connection. */
 export async function rollBack(connection: PostgresConnection): Promise<unknown> {
   if (connection.lost) return null;
   return await connection.run("ROLLBACK", []).then(() => null, (error) => {

@@ -215,10 +215,7 @@ const longValue = 64 * 1024;
 /** The factor by which a read can exceed its limit if the bytes of its rows are not counted. */
 const maxExcess = 4;
 
-/**
- * Measures the widest row of each table. If all rows of a read are certainly small, it can fetch
- * them together, which is twice as fast as one by one.
- */
+/** Measures the widest row of each table. Small rows are fetched together, twice as fast. */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();

@@ -36,10 +36,7 @@ interface TableSize {
   readonly freshUntil: number;
 }
 
-/**
- * Finds scans that are always short: counts and aggregates of tables with few rows. Their SQL has
- * no time checks, which would double the time of a count.
- */
+/** Finds scans of tables with few rows, which need no time checks and are twice as fast. */
 export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();

@@ -41,10 +41,7 @@ export async function unknownCollations(
   return new Set(unknown.flat());
 }
 
-/**
- * Completes the reason why a table cannot be read. A table WITHOUT ROWID is itself an index, and
- * SQLite does not report that the collation of this index is missing.
- */
+/** Completes a reason: SQLite does not report a missing collation of a table WITHOUT ROWID. */
 export async function reasonWithCollations(
   connection: Connection,
   table: string,

@@ -22,10 +22,7 @@ import { lockRowsOfStep, prepareRelated } from "./prepare_relation_change.ts";
 import type { RelatedRow } from "./related_row.ts";
 import { storedRow, type WriteState } from "../write_state.ts";
 
-/**
- * Locks the current related rows, and changes which rows are related. Throws {@link RowsChanged} if
- * before-hooks have run for other rows than these.
- */
+/** Locks and changes related rows. Throws {@link RowsChanged} if hooks ran for other rows. */
 export async function relateRows(
   step: RelateStep,
   state: WriteState,

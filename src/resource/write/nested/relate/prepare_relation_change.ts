@@ -15,10 +15,7 @@ import { resolveLinks } from "./resolve_links.ts";
 /** The values of the rows that a change writes, after their before-hooks, by id of the row. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
-/**
- * Returns true if the rows of a change must be looked up before the transaction: to run their
- * before-hooks, or to charge for them if the body does not show their number.
- */
+/** Returns true if rows must be looked up before the transaction, for hooks or for charges. */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
   if (written === null) return false;
   const { hooks, protections } = written;
