@@ -299,7 +299,6 @@ function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
   ));
 }
 
-/** Returns the databases of an app: the database of the app, and those of its resources. */
 export function databasesOfApp({ db, resources }: OpenConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }

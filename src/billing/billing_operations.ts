@@ -148,7 +148,6 @@ async function checkout(
   });
 }
 
-/** Returns the items, mode and plan of a checkout. Throws a 422 for an unknown plan or price. */
 function chosenItems(
   { planKey, items, mode }: CheckoutRequest,
   { plans, anyPrice }: BillingOperationsOptions,

@@ -45,7 +45,6 @@ export interface ProtectionContext {
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
 }
 
-/** Returns the protection of each operation of a resource, without unprotected operations. */
 export function resolveProtections(
   options: ProtectionOptions,
   target: ProtectedResource,

@@ -84,15 +84,20 @@ function shownName(name: string): string {
 /** Returns the security requirements of a route, or an empty list for anonymous access. */
 export function securityRequirements(
   { endpoint, path }: Route,
-  { policy, procedures }: Resource,
+  resource: Resource,
   { securitySchemes }: OpenapiInput,
 ): readonly JsonSchema[] {
   const isOpen = endpoint.name === "procedure"
-    ? procedures.get(path.slice("/rpc/".length))?.public === true
-    : endpoint.accesses.every((access) =>
-      policy.public.has(access) || policy.publicScopes.has(access)
-    );
+    ? resource.procedures.get(path.slice("/rpc/".length))?.public === true
+    : isPublic(endpoint.accesses, resource);
   return authenticationAlternatives(securitySchemes, isOpen);
+}
+
+export function isPublic(
+  accesses: Route["endpoint"]["accesses"],
+  { policy }: Resource,
+): boolean {
+  return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
 /**

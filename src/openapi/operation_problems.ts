@@ -1,3 +1,4 @@
+import { isPublic } from "./operation_headers.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
@@ -47,10 +48,6 @@ export function possibleProblems(
 /** Returns true if a search or stream needs fields that some users cannot read. */
 function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
   return varyingFields.has("readable") && (name === "search" || name === "subscribe");
-}
-
-function isPublic(accesses: Route["endpoint"]["accesses"], { policy }: Resource): boolean {
-  return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
 function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {

@@ -46,7 +46,6 @@ export function databaseCheck(connection: Connection): HealthCheck {
   };
 }
 
-/** Returns the health check of the key-value store: a read of a key without value. */
 export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }

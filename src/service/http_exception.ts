@@ -39,7 +39,6 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [500, "internal-error"],
 ]);
 
-/** Returns an exception as a problem with its status and message. */
 export function exceptionReply({ status, message }: HttpException): Reply {
   return {
     status,

@@ -13,7 +13,6 @@ export interface PageRule {
   readonly option: string;
   /** The start of error messages, such as `Cannot read the metrics`. */
   readonly cannot: string;
-  /** The headers of a 401 response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -9,7 +9,6 @@ export type WorkerReport =
   }
   /** The app is ready: `/readyz` no longer responds with 503. */
   | { readonly kind: "ready" }
-  /** The worker accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
   /** The worker accepts no more connections, and finishes the open ones. */
   | { readonly kind: "left" };

@@ -29,7 +29,6 @@ export class AccountFields {
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #errors: { readonly path: string; readonly message: string }[] = [];
 
-  /** Throws a 400 for a body that is not an object. */
   constructor(body: unknown) {
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
       throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");

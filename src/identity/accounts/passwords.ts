@@ -36,18 +36,18 @@ export function createPasswords(
   runtime: Pick<Runtime, "clock" | "random">,
 ) {
   const hasher = "verify" in given ? given : scryptHasher(given, runtime);
-  const queue = new HashQueue(runtime);
+  const inTurn = hashQueue(runtime);
   let fake: Promise<string> | null = null;
   return {
     /** Returns the hash of a password with its parameters and with a new salt. */
     hash: (password: string, identity: string) =>
-      queue.run(identity, () => hasher.hash(normalized(password))),
+      inTurn(identity, () => hasher.hash(normalized(password))),
     /**
      * Returns true if the password has this hash. `hash` is null for a missing account: the result is
      * then false, after the same time.
      */
     verify: (password: string, hash: string | null, identity: string) =>
-      queue.run(identity, async () => {
+      inTurn(identity, async () => {
         // The hash of a random password that is not stored, created at the first use.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
         // With an invalid hash, or without one, the check must take as long as with a valid one.
@@ -132,24 +132,20 @@ const maxWaiting = 256;
 /** Time after which a client has probably given up waiting, in milliseconds. */
 const maxWaitMs = 30_000;
 
-/** Hashes in threads. IP addresses take turns, and each has at most half of the queue. */
-class HashQueue {
-  readonly #clock: Runtime["clock"];
-  readonly #turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
-
-  constructor({ clock }: Pick<Runtime, "clock">) {
-    this.#clock = clock;
-  }
-
-  /** Runs a client's work when a thread is free. Rejects with a 503 if too many clients wait. */
-  async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
-    if (this.#turns.isFull || this.#turns.isFullFor(identity)) throw overloaded();
-    const since = this.#clock.elapsedMs();
-    return await this.#turns.run(() => {
-      if (this.#clock.elapsedMs() - since > maxWaitMs) throw overloaded();
+/**
+ * Returns the function that runs a client's work when a thread is free. IP addresses take turns,
+ * and each has at most half of the queue. Rejects with a 503 if too many clients wait.
+ */
+function hashQueue({ clock }: Pick<Runtime, "clock">) {
+  const turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
+  return async <T>(identity: string, work: () => Promise<T>): Promise<T> => {
+    if (turns.isFull || turns.isFullFor(identity)) throw overloaded();
+    const since = clock.elapsedMs();
+    return await turns.run(() => {
+      if (clock.elapsedMs() - since > maxWaitMs) throw overloaded();
       return work();
     }, identity);
-  }
+  };
 }
 
 function overloaded(): Problem {

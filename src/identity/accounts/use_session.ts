@@ -75,7 +75,6 @@ export async function changePassword(
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }
 
-/** Returns the account of the session. Throws a 401 or a 403. */
 async function requireSession(
   call: AccountRequest,
   service: AccountService,

@@ -14,7 +14,6 @@ export class HeartbeatTimer<T> {
   #size = 0;
   #cancel: (() => void) | null = null;
 
-  /** `visit` is called with each part of the members. */
   constructor(
     runtime: Pick<Runtime, "clock" | "random">,
     visit: (members: ReadonlySet<T>) => void,

@@ -83,7 +83,6 @@ export abstract class LiveStream {
     this.end(invalidateText("auth_expired"));
   }
 
-  /** Called by the `ReadableStream`. */
   start(controller: StreamSink): void {
     this.#controller = controller;
     this.send(this.#opening);

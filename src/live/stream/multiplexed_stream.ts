@@ -60,7 +60,6 @@ export class MultiplexedStream {
     return part;
   }
 
-  /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
     // Some proxies and clients wait for the first bytes, so a comment is sent immediately.

@@ -97,7 +97,6 @@ function readOnly(how: string): Problem {
   return new Problem("forbidden", `Cannot write ${how}`);
 }
 
-/** Returns the request with its path relative to `path`. */
 function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);

@@ -5,37 +5,10 @@ import type { ResolvedCapabilities, Resource } from "../../resource/model/resour
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** A resource as the dashboard needs it: its fields, and who may access its rows. */
-export interface ResourceDescription {
-  readonly name: string;
-  /** The last segment of the resource's path below the dashboard, such as `notes`. */
-  readonly path: string;
-  /** Path of the resource in the service. */
-  readonly url: string;
-  readonly key: readonly string[];
-  /** The comment on the table in the database; null for none. */
-  readonly description: string | null;
-  /** The field by which people recognize a row. */
-  readonly label: string;
-  /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
-  readonly fields: readonly FieldFacts[];
-  readonly relations: readonly Pick<RelationSchema, "name" | "type" | "resource">[];
-  readonly capabilities: ResolvedCapabilities;
-  readonly rights: Readonly<Record<Access, AllowedCallers>>;
-  /** The policy name for each access. A scope that is a function without a name has no entry. */
-  readonly policies: Readonly<Record<string, string>>;
-  /** The protections (limits, proof of work, CAPTCHA) of each access. Absent if it has none. */
-  readonly protections: Readonly<Record<string, ProtectionFacts>>;
-  readonly procedures: readonly ProcedureFacts[];
-  readonly etag: boolean;
-  /** The field that marks rows as deleted; null if the resource has no soft delete. */
-  readonly softDelete: string | null;
-  readonly searchable: boolean;
-  readonly live: boolean;
-}
+export type ResourceDescription = ReturnType<typeof factsOf>;
 
 export type AllowedCallers =
   | "everyone"
@@ -64,22 +37,6 @@ interface FieldFacts {
   readonly references?: { readonly resource: string; readonly field: string };
 }
 
-interface ProtectionFacts {
-  /** The budget tokens that each item costs; 0 if the access is free. */
-  readonly cost: number;
-  /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
-  readonly rateLimit: string | null;
-  /** The difficulty of the proof of work that each request needs; null for none. */
-  readonly pow: number | null;
-  readonly captcha: boolean;
-}
-
-interface ProcedureFacts {
-  readonly name: string;
-  readonly right: "everyone" | "every user";
-  readonly protection: ProtectionFacts | null;
-}
-
 export interface ServedResources {
   readonly resources: readonly Resource[];
   readonly basePath: string;
@@ -91,18 +48,19 @@ export function describeResources(served: ServedResources): readonly ResourceDes
   return served.resources.map((one) => factsOf(one, served));
 }
 
-function factsOf(
-  resource: Resource,
-  { resources, basePath, prefix }: ServedResources,
-): ResourceDescription {
+function factsOf(resource: Resource, { resources, basePath, prefix }: ServedResources) {
   const { name, url, table, capabilities, policy, protections, relations } = resource;
   return {
     name,
+    /** The comment on the table in the database; null for none. */
     description: table.description,
+    /** The last segment of the resource's path below the dashboard, such as `notes`. */
     path: url.slice(basePath.length + 1),
+    /** Path of the resource in the service. */
     url: prefix + url,
     key: table.primaryKey.map((column) => column.name),
     label: labelOf(resource),
+    /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
     fields: fieldFacts(resource, resources),
     relations: [...relations.values()].flatMap(({ name, type, target }) => {
       const other = resource.served.get(target);
@@ -110,16 +68,19 @@ function factsOf(
     }),
     capabilities,
     rights: rightsOf(policy, capabilities),
+    /** The policy name for each access. A scope that is a function without a name has no entry. */
     policies: Object.fromEntries(
       [...policy.scopes].flatMap(([access, scope]) =>
         isPolicy(scope) ? [[access, scope.policyName]] : []
       ),
     ),
+    /** The protections (limits, proof of work, CAPTCHA) of each access. Absent if it has none. */
     protections: Object.fromEntries(
       [...protections].map(([access, one]) => [access, protectionFacts(one)]),
     ),
     procedures: proceduresOf(resource),
     etag: resource.etag !== null,
+    /** The field that marks rows as deleted; null if the resource has no soft delete. */
     softDelete: resource.softDelete?.field.name ?? null,
     searchable: resource.search !== null,
     live: resource.isSubscribable && resource.hub() !== null,
@@ -207,7 +168,7 @@ function referenceOf(
 function rightsOf(
   { public: open, publicScopes, scopes }: AccessPolicy,
   capabilities: ResolvedCapabilities,
-): ResourceDescription["rights"] {
+): Readonly<Record<Access, AllowedCallers>> {
   const rightOf = (access: Access): AllowedCallers => {
     const capability = capabilityOf[access];
     if (capability !== null && !capabilities[capability]) return "nobody";
@@ -233,21 +194,24 @@ const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> 
   subscribe: "enableSubscribe",
 };
 
-function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection): ProtectionFacts {
+function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection) {
   return {
+    /** The budget tokens that each item costs; 0 if the access is free. */
     cost,
+    /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
     rateLimit: rateLimit?.limit.header ?? null,
+    /** The difficulty of the proof of work that each request needs; null for none. */
     pow: pow?.difficulty ?? null,
     captcha: captcha !== null,
   };
 }
 
-function proceduresOf({ procedures, procedureProtections }: Resource): readonly ProcedureFacts[] {
+function proceduresOf({ procedures, procedureProtections }: Resource) {
   return [...procedures].map(([name, procedure]) => {
     const protection = procedureProtections.get(name);
     return {
       name,
-      right: procedure.public === true ? "everyone" : "every user",
+      right: procedure.public === true ? "everyone" as const : "every user" as const,
       protection: protection === undefined ? null : protectionFacts(protection),
     };
   });

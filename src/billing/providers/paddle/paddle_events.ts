@@ -12,7 +12,6 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const paddleName = "paddle";
 
-/** Reads an event of Paddle. Throws a 400 if the body is not an event. */
 export function readPaddleEvent(body: JsonFields): VendorDelivery {
   const [id, type] = [body.text("event_id"), body.text("event_type")];
   const occurredAt = utcOf(body.text("occurred_at"));
