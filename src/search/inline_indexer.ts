@@ -10,6 +10,7 @@ import type { OpenIndex } from "./open_index.ts";
 
 /** The rows that were not indexed, for `onIndexError`. */
 export interface FailedIndexing {
+  /** The name of the index. */
   readonly index: string;
   /** The row ids, in the form of URLs. */
   readonly ids: readonly string[];

@@ -19,6 +19,7 @@ export interface IndexingOptions {
 
 /** The progress of {@link App.reindex}. */
 export interface ReindexProgress {
+  /** The name of the index. */
   readonly index: string;
   /** Number of rows that are indexed so far. */
   readonly done: number;

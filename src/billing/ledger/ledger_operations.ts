@@ -12,6 +12,7 @@ export interface LedgerResult {
   readonly replayed: boolean;
 }
 
+/** The state of a reservation. */
 export type ReservationState = "open" | "committed" | "released" | "expired";
 
 /** The result of committing or releasing a reservation. */

@@ -3,6 +3,7 @@ import { type Table, table } from "../../schema/table.ts";
 
 /** A row of {@link usersTable}. */
 export interface UserRow {
+  /** The id of the user. */
   readonly id: string;
   /** The e-mail address in lower case. */
   readonly email: string;

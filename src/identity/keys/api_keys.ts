@@ -24,6 +24,7 @@ export interface ApiKey {
   readonly lastUsedAt: number | null;
 }
 
+/** The members of a new API key. */
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
 export const apiKeyPrefix = "key_";

@@ -54,6 +54,7 @@ export interface ResolvedCapabilities {
   readonly enableRestore: boolean;
   /** True if the resource has live streams. */
   readonly enableSubscribe: boolean;
+  /** True if `GET /search` is enabled. */
   readonly enableSearch: boolean;
 }
 

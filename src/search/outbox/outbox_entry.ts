@@ -1,5 +1,6 @@
 /** Identifies a document of a search index. */
 export interface DocumentName {
+  /** The name of the index. */
   readonly index: string;
   /** The id of the document: the row's key as in its URL. */
   readonly docId: string;

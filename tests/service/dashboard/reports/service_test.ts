@@ -85,7 +85,7 @@ Deno.test("the report of the service says who may do what, and with which fields
     });
     assertEquals(second.fields.find(({ name }: Fields) => name === "authorId"), {
       ...{ name: "authorId", type: "integer", nullable: true, hidden: false, writable: true },
-      ...{ immutable: true, filterable: false, sortable: true },
+      ...{ immutable: true, filterable: false, sortable: true, description: null },
       references: { resource: "people", field: "id" },
     });
     assertEquals(second.fields.find(({ name }: Fields) => name === "state").enum, [
