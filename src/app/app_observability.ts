@@ -2,9 +2,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { ParsedConfig } from "./resolve_resources.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Clock, Runtime } from "../runtime/runtime.ts";
 import type { HonoApp } from "../service/hono_app.ts";
-import { createObservationCounter } from "../service/observability/observation_counter.ts";
 import { observeRequests } from "../service/observability/observe_requests.ts";
 import {
   type MeasuredComponents,
@@ -13,9 +12,12 @@ import {
 import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
 import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
-import { createTransactionMetrics } from "../service/observability/transaction_metrics.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
-import { observeDatabases } from "./observe_databases.ts";
+import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
+import type { Driver } from "../db/driver.ts";
+import { openDatabase } from "../engines/open_database.ts";
+import type { Database } from "../db/database.ts";
+import type { Observation, Observer } from "../runtime/observation.ts";
 
 export interface AppObservability {
   readonly metrics: Metrics | null;
@@ -83,4 +85,81 @@ function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
     environment: (name) => runtime.environment(name),
     ...(cron === undefined ? {} : { cron }),
   };
+}
+
+/** Returns the part of a {@link DriverWatch} that measures durations and outcomes of transactions. */
+function createTransactionMetrics(
+  metrics: Metrics,
+  clock: Clock,
+): DriverWatch["transaction"] {
+  const durations = metrics.histogram("resource_api_db_transaction_duration_seconds", {
+    help: "Time of transactions, and of writes that are one by themselves, by their outcome.",
+    labels: ["outcome"],
+  });
+  const committed = durations.series("committed");
+  const failed = durations.series("failed");
+  return () => {
+    const beganAt = clock.elapsedMs();
+    return (error) => {
+      const series = error === undefined ? committed : failed;
+      series.observe((clock.elapsedMs() - beganAt) / 1_000);
+    };
+  };
+}
+
+/** Returns the configuration with drivers that metrics and spans measure. Wraps each only once. */
+async function observeDatabases<Config extends ParsedConfig>(
+  config: Config,
+  watchOf: (driver: Driver) => DriverWatch,
+): Promise<Config> {
+  const known = new Map<Driver, Promise<Database>>();
+  function watched({ driver }: Database): Promise<Database> {
+    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watchOf(driver)));
+    known.set(driver, made);
+    return made;
+  }
+  return {
+    ...config,
+    db: await watched(config.db),
+    resources: await Promise.all(config.resources.map(async (definition) => {
+      const { options } = definition;
+      if (options.db === undefined) return definition;
+      return { ...definition, options: { ...options, db: await watched(options.db) } };
+    })),
+  };
+}
+
+/** Returns an observer that counts observations by kind, and passes each to `next`. */
+function createObservationCounter(metrics: Metrics, next: Observer): Observer {
+  const family = metrics.counter("resource_api_observations_total", {
+    help:
+      "Observations, as the observer receives them, by kind and by what some kinds distinguish.",
+    labels: ["kind", "detail"],
+  });
+  return (observation) => {
+    family.series(observation.kind, detailOf(observation)).add();
+    next(observation);
+  };
+}
+
+/** Returns a word or configured name that distinguishes observations of the same kind. */
+function detailOf(observation: Observation): string {
+  switch (observation.kind) {
+    case "proof_of_work_refused":
+      return observation.reason;
+    case "captcha_refused":
+    case "captcha_verifier_failed":
+    case "webhook_refused":
+    case "webhook_claim_kept":
+    case "unattributed_money":
+    case "ungranted_money":
+    case "customer_not_linked":
+      return observation.provider;
+    case "account_event":
+      return observation.event;
+    case "mcp_call":
+      return observation.tool;
+    default:
+      return "";
+  }
 }

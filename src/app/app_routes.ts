@@ -17,16 +17,17 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { serveLive } from "./serve_live.ts";
 import { createAuthentication, createIdentifyMiddleware } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createErrorResponder } from "../service/failures.ts";
-import { createHonoApp } from "../service/hono_app.ts";
+import { createHonoApp, type HonoApp } from "../service/hono_app.ts";
 import type { Middleware } from "../service/middleware.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
-import { createResponder } from "../service/responder.ts";
+import { createResponder, type Responder } from "../service/responder.ts";
 import type { ServicePage } from "../service/service_pages.ts";
+import type { BodyReadingOptions } from "../service/body_reading_options.ts";
+import { mountLive } from "../service/live/mount_live.ts";
 
 export interface AppRoutesDependencies {
   readonly table: RouteTable;
@@ -87,4 +88,30 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
   const bodies = { limits, queues, trustedProxies, clock };
   return { routes: serveLive(app, { ...parts, ...bodies, responder }), bodies };
+}
+
+interface LiveRoutesDependencies extends BodyReadingOptions {
+  readonly table: RouteTable;
+  readonly hubs: LiveHubs;
+  readonly resolved: ResolvedConfig;
+  readonly responder: Responder;
+  readonly parseUser: (value: unknown) => User | null;
+  readonly runtime: Runtime;
+}
+
+/** Adds the route of multiplexed streams if a resource is subscribable. Returns the app. */
+function serveLive(
+  { hono, fetch, prefixOf }: HonoApp,
+  served: LiveRoutesDependencies,
+): Pick<HonoApp, "hono" | "fetch"> {
+  const { table, hubs, resolved } = served;
+  if (!table.routes.some(({ resource }) => resource.isSubscribable)) return { hono, fetch };
+  mountLive(hono, {
+    ...served,
+    fetch,
+    prefixOf,
+    takeStream: (user, address, subscriptions) => hubs.takeStream(user, address, subscriptions),
+    mountedAt: resolved.mountedAt,
+  });
+  return { hono, fetch };
 }

@@ -6,17 +6,16 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { Report } from "../service/dashboard/report.ts";
-import { createBudgetsReport } from "../service/dashboard/reports/budgets_report.ts";
 import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
-import {
-  createOutboxReplayAction,
-  createOutboxReport,
-} from "../service/dashboard/reports/outbox_report.ts";
-import { createProblemsReport } from "../service/dashboard/reports/problems_report.ts";
-import { createCreditsReport } from "../service/dashboard/reports/credits_report.ts";
 import { createServiceReport } from "../service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
-import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
+import { Problem } from "../problem/problem.ts";
+import type { DocumentName } from "../search/outbox/outbox_entry.ts";
+import { memberOf } from "../service/dashboard/action_body.ts";
+import type { RateLimiter } from "../guard/budget/rate_limiter.ts";
+import type { CreditsLedger } from "../billing/ledger/credits_ledger.ts";
+import { requireParameter } from "../service/dashboard/report_query.ts";
+import type { Billing } from "../billing/open_billing.ts";
 
 export interface DashboardReportsDependencies {
   readonly resolved: ResolvedConfig;
@@ -70,4 +69,119 @@ function serviceReport(
     basePath: resolved.basePath,
     prefix: resolved.mountedAt,
   });
+}
+
+/** Creates the report of the search outbox, with the 200 oldest entries that failed too often. */
+function createOutboxReport(outbox: SearchOutbox): Report {
+  return {
+    name: "outbox",
+    method: "GET",
+    async answer() {
+      const [stats, dead] = await Promise.all([outbox.stats(), outbox.dead(200)]);
+      return {
+        stats,
+        dead: dead.map(({ index, docId, attempts, reason, deadSince }) => ({
+          // The action {@link createOutboxReplayAction} accepts these ids.
+          ...{ id: `${encodeURIComponent(index)}/${docId}`, index, key: docId },
+          ...{ attempts, lastError: reason, at: deadSince },
+        })),
+      };
+    },
+  };
+}
+
+/** Creates the action that retries dead outbox entries. `ids` in its body is a list or `"all"`. */
+function createOutboxReplayAction(outbox: SearchOutbox): Report {
+  return {
+    name: "outbox-replay",
+    method: "POST",
+    writes: true,
+    async answer({ body }) {
+      const ids = memberOf(body, "ids");
+      if (ids === "all") return { replayed: await outbox.replayDead() };
+      if (!Array.isArray(ids) || ids.length > 200) throw wrongIds();
+      return { replayed: await outbox.replayDead(ids.map(nameOf)) };
+    },
+  };
+}
+
+function nameOf(id: unknown): DocumentName {
+  const [, index, docId] = /^([^/]+)\/(.+)$/.exec(typeof id === "string" ? id : "") ?? [];
+  if (index === undefined || docId === undefined) throw wrongIds();
+  try {
+    return { index: decodeURIComponent(index), docId };
+  } catch {
+    throw wrongIds();
+  }
+}
+
+function wrongIds(): Problem {
+  return new Problem(
+    "invalid-body",
+    'Cannot replay: "ids" must be "all", or up to 200 ids of the report',
+  );
+}
+
+/** Creates the report of the 100 callers that used most of a limit, as this process knows. */
+function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
+  return {
+    name: "budgets",
+    method: "GET",
+    answer() {
+      const all = guard.limits().flatMap(spendersOf);
+      all.sort((one, other) => other.spent / other.capacity - one.spent / one.capacity);
+      return { identities: all.slice(0, 100), total: all.length };
+    },
+  };
+}
+
+function spendersOf(limiter: RateLimiter) {
+  const { id, limit: { capacity, header } } = limiter;
+  return Array.from(limiter.spenders(), ({ caller, left }) => ({
+    limit: id.replace(/^(?:budget|rate) /, ""),
+    identity: `${caller.startsWith("u") ? "user" : "address"} ${caller.slice(1)}`,
+    spent: Math.round(100 * (capacity - left)) / 100,
+    left: Math.round(100 * left) / 100,
+    capacity,
+    policy: header,
+  }));
+}
+
+/** Creates the report of the problem responses of this process, newest first. */
+function createProblemsReport(log: ProblemLog): Report {
+  return {
+    name: "problems",
+    method: "GET",
+    answer: () => ({
+      problems: log.groups,
+      since: log.since,
+      // False after an old group was removed for a newer one.
+      isComplete: log.dropped === 0,
+    }),
+  };
+}
+
+/** Creates the report of an account's credits and newest entries, by the parameter `account`. */
+function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
+  return {
+    name: "credits",
+    method: "GET",
+    async answer({ query }) {
+      const account = requireParameter(query, "account");
+      const [balance, entries] = await Promise.all([
+        ledger.balance(account),
+        ledger.history(account, 100),
+      ]);
+      return { balance, entries };
+    },
+  };
+}
+
+/** Creates the report of the webhook deliveries to this process, newest first. */
+function createWebhooksReport(billing: Pick<Billing, "deliveries">): Report {
+  return {
+    name: "webhooks",
+    method: "GET",
+    answer: () => ({ deliveries: billing.deliveries() }),
+  };
 }

@@ -14,7 +14,6 @@ import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { ChangeRecording } from "../resource/define/resolve_change_recordings.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { createEtagKeys } from "../resource/define/resolve_etag.ts";
-import { resolveNestedWrites } from "../resource/define/resolve_nested_writes.ts";
 import type { ColumnRightsOf } from "../resource/define/caller_fields.ts";
 import type { CheckedDefinition } from "../resource/define/check_resource_definition.ts";
 import { varyingDefinitions } from "../resource/define/varying_definitions.ts";
@@ -23,7 +22,12 @@ import { resolveResource } from "../resource/define/resolve_resource.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { type ColumnInfo, isRequired, type TableInfo } from "../schema/table_info.ts";
+import type { Relation, Relations } from "../schema/relation.ts";
+import {
+  requireTableInfo,
+  type ResourceDefinition,
+} from "../resource/define/resource_definition.ts";
 
 export interface ResolveResourcesDependencies {
   readonly resolved: ResolvedConfig;
@@ -120,4 +124,51 @@ export function resolveResources(
 /** Returns the path by which code finds a resource: below the base path, and decoded. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
+}
+
+/**
+ * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
+ * foreign keys of related rows, so they need no other value. Throws a plain Error for
+ * `nestedWrites` without relations, and for a link table with a required column that neither a
+ * relation nor the database fills in.
+ */
+function resolveNestedWrites(
+  definitions: readonly ResourceDefinition[],
+  relations: ReadonlyMap<ResourceDefinition, Relations>,
+): ReadonlySet<ColumnInfo> {
+  const served = new Set(definitions.map(({ table }) => requireTableInfo(table)));
+  const filledByRelation = new Set<ColumnInfo>();
+  for (const definition of definitions) {
+    if (definition.options.nestedWrites !== true) continue;
+    const owner = requireTableInfo(definition.table);
+    const own = [...relations.get(definition)?.values() ?? []];
+    if (own.length === 0) {
+      throw new Error(`Cannot serve "${owner.name}": nestedWrites needs relations to write along`);
+    }
+    for (const relation of own) {
+      requireFillableLink(relation, served);
+      for (const column of foreignKeys(relation)) filledByRelation.add(column);
+    }
+  }
+  return filledByRelation;
+}
+
+function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
+  if (type === "belongsTo") return first.own;
+  return [...first.other, ...(second === undefined ? [] : second.own)];
+}
+
+/** Requires that every column of a link table can be filled, unless a resource serves the table. */
+function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
+  const link = relation.steps[0].table;
+  if (relation.type !== "manyToMany" || served.has(link)) return;
+  const filled = foreignKeys(relation);
+  for (const column of link.columns) {
+    const isOpen = filled.includes(column) || column.generated || column.default !== null;
+    if (isOpen || !isRequired(column)) continue;
+    throw new Error(
+      `Cannot relate "${relation.owner.name}" by relations.${relation.name}: with nestedWrites ` +
+        `nothing can fill "${column.name}" of "${link.name}": give it a default, or serve the table`,
+    );
+  }
 }

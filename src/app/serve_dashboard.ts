@@ -12,12 +12,13 @@ import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_
 import { operatorResources } from "../service/dashboard/operator_resources.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
-import { createMetricsReport } from "../service/dashboard/reports/metrics_report.ts";
 import { createRightsAction } from "../service/dashboard/reports/rights_action.ts";
 import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { createProblemPages } from "../service/service_pages.ts";
 import { createResponder } from "../service/responder.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import type { Report } from "../service/dashboard/report.ts";
 
 export interface DashboardDependencies extends
   Pick<
@@ -98,5 +99,14 @@ function innerApp(
       users.set(request, user);
       return fetch(request, info);
     },
+  };
+}
+
+/** Creates the report of the current metrics. Its `at` is in milliseconds since 1970. */
+function createMetricsReport(metrics: Metrics, clock: Clock): Report {
+  return {
+    name: "metrics",
+    method: "GET",
+    answer: async () => ({ at: clock.now(), families: await metrics.snapshot() }),
   };
 }

@@ -7,16 +7,25 @@ import type {
   AdditionalGrants,
   Operation,
   OperationCall,
+  ResourceCall,
   ResourceRequest,
   ShapedReply,
 } from "./model/operation.ts";
 import type { Resource } from "./model/resource.ts";
-import { withCurrentTables } from "./read/current_tables.ts";
-import { withFreshLabels } from "./read/fresh_labels.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noAdditionalGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
 import { protectedItems } from "./write/nested/protected_items.ts";
-import { throwFailedExecution } from "./write/refused/failed_execution.ts";
+import { nameOfItem, splitNames } from "../filter/syntax/quoted_name.ts";
+import { parseKey } from "../plan/key.ts";
+import { Problem } from "../problem/problem.ts";
+import { findSchemaChange, schemaChangedProblem } from "./read/changed_schema.ts";
+import { DatabaseError } from "../db/database_error.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Access } from "../auth/scope.ts";
+import { findRefused, hasOwnType } from "../db/rejected_value.ts";
+import { refusedLiteralProblem } from "./read/refused_literal.ts";
+import { notFound } from "./rights/not_found_or_forbidden.ts";
+import { refusedWrite } from "./write/refused/refused_write.ts";
 
 /** Runs an operation for a request or a call by code. Returns its reply before serialization. */
 export function runOperation<Intent, Plan, Outcome>(
@@ -118,4 +127,128 @@ function execute<Intent, Plan, Outcome>(
     () => operation.execute(plan, call),
     (error) => throwFailedExecution(error, operation.access, call),
   );
+}
+
+/** An operation on a table that other programs can change. */
+interface OperationOnTable<Result> {
+  readonly name: string;
+  readonly request: ResourceRequest;
+  readonly resource: Resource;
+  run(): MaybePromise<Result>;
+}
+
+/**
+ * Runs an operation. If the service rejects the operation or ignores a field, it first checks if
+ * the tables have changed since startup. In that case the operation fails with a 503, and a retry
+ * of the client uses the new tables.
+ */
+function withCurrentTables<Result>(
+  tablesChanged: () => Promise<boolean>,
+  { name, request, resource, run }: OperationOnTable<Result>,
+): MaybePromise<Result> {
+  // Does not read the tables again: a transaction of code may hold the only connection, and an
+  // import may have written rows already.
+  if ((request.code?.within ?? null) !== null || name === "import") return run();
+  const checked = () =>
+    catching(run, async (error) => {
+      if (isRefusal(error, request, resource) && await tablesChanged()) {
+        throw schemaChangedProblem(changedByOther, error);
+      }
+      throw error;
+    });
+  const mayDrop = hasGenerated(request.body, resource) ||
+    selectsUnknown(request.query.get("select"), resource);
+  if (!mayDrop) return checked();
+  return tablesChanged().then((isChanged) => {
+    if (isChanged) throw schemaChangedProblem(changedByOther);
+    return checked();
+  });
+}
+
+/** Returns true if the request could be valid for newer tables, e.g. if its id is invalid. */
+function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
+  if (!(error instanceof Problem)) return false;
+  const { status } = error;
+  return status === 400 || status === 422 ||
+    status === 404 && segment !== "" && parseKey(segment, table) === null;
+}
+
+const changedByOther =
+  "Another program has changed the tables of the database, and nothing was written";
+
+/** Returns true if `select` contains unknown names. A new column could have such a name. */
+function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
+  return select !== undefined && !splitNames(select).every((name) => byName.has(nameOfItem(name)));
+}
+
+/** Returns true if a body sets a generated column, because it could now be an ordinary column. */
+function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  const generated = columns.filter((column) => column.generated);
+  return generated.length > 0 && isAnyNamed(generated.map(({ name }) => name), body, 3);
+}
+
+/** Returns true if a member of `part` has one of the names, at most `depth` levels deep. */
+function isAnyNamed(names: readonly string[], part: unknown, depth: number): boolean {
+  if (typeof part !== "object" || part === null || depth === 0) return false;
+  return names.some((name) => Object.hasOwn(part, name)) ||
+    Object.values(part).some((value) => isAnyNamed(names, value, depth - 1));
+}
+
+/** Runs an operation, again if a value is rejected and the labels of enums have changed. */
+function withFreshLabels<Result>(
+  refreshLabels: NonNullable<TableInfo["refreshLabels"]>,
+  { code }: ResourceRequest,
+  run: () => MaybePromise<Result>,
+): MaybePromise<Result> {
+  // Does not read the enums again, because a transaction of code may hold the only connection.
+  if ((code?.within ?? null) !== null) return run();
+  return catching(run, async (error) => {
+    if (mayBeLabel(error) && await refreshLabels()) return await run();
+    throw error;
+  });
+}
+
+/** Returns true if the cause of the error can be a value that is no known label of an enum. */
+function mayBeLabel(error: unknown): boolean {
+  if (error instanceof DatabaseError) return error.kind === "invalid-value";
+  return error instanceof Problem &&
+    ["filter-parse-error", "invalid-parameter", "validation-error"].includes(error.slug);
+}
+
+/** Throws the problem of a failed operation, or its error if the request is not the cause. */
+async function throwFailedExecution(
+  error: unknown,
+  access: Access,
+  call: ResourceCall,
+): Promise<never> {
+  const { request, resource } = call;
+  if (access === "read" && isOfData(error, request)) throw error;
+  throw await refusedValue(error, call) ?? await findSchemaChange(error, resource) ??
+    await refusedWrite(error, access, resource);
+}
+
+/** Returns true if the database rejected a stored value, which a view casts for example. */
+function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
+  return error instanceof DatabaseError && error.kind === "invalid-value" &&
+    error.raised === null && segment === "" &&
+    [...query.keys()].every((name) => withoutValues.has(name));
+}
+
+/** Parameters whose values cannot cause such an error. The sum of a metric, for example, can. */
+const withoutValues: ReadonlySet<string> = new Set([
+  ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
+  ...["groupBy", "count", "min", "max"],
+]);
+
+/** Returns the problem of a filter's value or of an id that the database rejected, or null. */
+async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
+  if (!(error instanceof DatabaseError) || error.kind !== "invalid-value") return null;
+  const { request: { query, segment }, resource } = call;
+  const { table: { primaryKey }, driver } = resource;
+  const key = segment === "" ? null : parseKey(segment, resource.table);
+  const values = primaryKey.map((column, index) => ({ column, value: key?.[index] ?? null }));
+  const typed = values.filter(({ column, value }) => hasOwnType(column) && value !== null);
+  if (await findRefused(typed, driver) !== null) return notFound(resource, segment);
+  return await refusedLiteralProblem(query.get("filter"), resource);
 }

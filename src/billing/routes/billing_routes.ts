@@ -11,8 +11,9 @@ import type { Webhook } from "../webhook/webhook.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
 import { billingDescriptions } from "./billing_descriptions.ts";
 import { parseCheckoutBody } from "./checkout_body.ts";
-import { readRequestBytes } from "./read_request_bytes.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
+import { deadline } from "../../runtime/deadline.ts";
+import { readBytes } from "../../runtime/read_bytes.ts";
 
 /** Returns the account, customer or e-mail address of a user, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
@@ -176,4 +177,49 @@ function originsOf(
   { returnOrigins }: BillingRoutesOptions,
 ): readonly string[] {
   return returnOrigins ?? [new URL(context.req.url).origin];
+}
+
+/**
+ * Returns the bytes of a request's body unchanged, because a signature may cover them. They come
+ * from Hono's cache if a middleware has read them, else from the request. Throws a 400, 408 or 413,
+ * and a plain Error if a middleware has read the body without keeping it.
+ */
+async function readRequestBytes(
+  { req }: Context,
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  // Uses only bytes from the cache: a decoded string may differ from the bytes that were sent.
+  if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
+    const bytes = new Uint8Array(await req.arrayBuffer());
+    if (bytes.length > maxBytes) throw tooLarge();
+    return bytes;
+  }
+  if (req.raw.bodyUsed || Object.keys(req.bodyCache).length > 0) {
+    throw new Error(
+      "A middleware has consumed the body of a billing request: take it from a clone",
+    );
+  }
+  const tooLate = () => new Problem("request-timeout", "The body did not arrive in time");
+  try {
+    const reading = readBytes(req.raw.body, { limit: maxBytes });
+    const bytes = await deadline(maxWaitMs, clock, tooLate).within(reading);
+    if (typeof bytes === "string") throw tooLarge();
+    return bytes;
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause;
+    throw new Problem("invalid-body", "The body ended before it was complete", { cause });
+  }
+}
+
+/** Maximum size of a body in bytes. Providers' events have a few KiB. */
+const maxBytes = 1024 * 1024;
+
+const maxWaitMs = 10_000;
+
+function tooLarge(): Problem {
+  return new Problem(
+    "payload-too-large",
+    `Cannot read this body: it is larger than ${maxBytes} bytes`,
+    { headers: { connection: "close" } },
+  );
 }

@@ -6,14 +6,14 @@ import type { Connection } from "../driver.ts";
 import { requireCreatable } from "../tables/require_creatable.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import { describeDifference, type Difference } from "./compare/difference.ts";
-import type { TableShape } from "./compare/table_shape.ts";
+import type { ColumnShape, TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
 import { dropSteps, referrers, tablesToDrop, unknownNames } from "./plan/tables_to_drop.ts";
-import { reportUnused } from "./plan/left_columns.ts";
 import { addRowObstacles } from "./plan/row_guards.ts";
-import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
+import { missingIndexNames, type PlanContext, TableMigration } from "./plan/table_migration.ts";
 import { engineOf } from "../engine/engine_of.ts";
+import type { PlanningFacts } from "../engine/migration_facts.ts";
 
 export interface PlannedMigration {
   readonly plan: MigrationPlan;
@@ -90,4 +90,45 @@ function conflictingTables(
       ? [`${name} was ${formerName} before, and both are there: their rows are not merged`]
       : [];
   });
+}
+
+/** Reports kept columns and indexes. A column that may have been renamed needs a decision. */
+function reportUnused(table: TableMigration): void {
+  const added = table.of("missing-column").map(({ declared }) => declared);
+  for (const { existing } of table.of("superfluous-column")) {
+    const { name } = existing;
+    if (table.mayLose(name)) continue;
+    const place = `${table.label}.${name}`;
+    const candidate = added.find((one) => isSameKind(one, existing, table.planning));
+    if (candidate !== undefined && !table.isKept(name)) {
+      table.ask({ table: table.label, from: name, to: candidate.name });
+      table.refuse(
+        `${place} is not declared any more, and ${table.label}.${candidate.name} of the same type is new: ` +
+          `is it a rename? Then declare .was(${JSON.stringify(name)}); if not, ` +
+          `--allow-drop ${place} drops it, and --keep ${place} leaves it`,
+      );
+    } else table.leave(`${place} is not declared and stays: --allow-drop ${place} drops it`);
+  }
+  for (const { from, to } of table.conflictingRenames) {
+    const place = `${table.label}.${from}`;
+    if (table.mayLose(from) || table.isKept(from)) continue;
+    table.refuse(
+      `${table.label}.${to} was ${from} before, and the table has both: drop the wrong one by a ` +
+        `statement, or leave ${place} as it is by --keep ${place}`,
+    );
+  }
+  const replaced = missingIndexNames(table);
+  for (const { existing: { name } } of table.of("superfluous-index")) {
+    const place = `${table.label}.${name}`;
+    if (table.mayLose(name) || replaced.has(name)) continue;
+    table.leave(`the index ${name} is not declared and stays: --allow-drop ${place} drops it`);
+  }
+}
+
+function isSameKind(
+  left: ColumnShape,
+  right: ColumnShape,
+  { mayBeRename }: PlanningFacts,
+): boolean {
+  return left.generated === null && right.generated === null && mayBeRename(left.type, right.type);
 }

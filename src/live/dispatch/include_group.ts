@@ -1,10 +1,13 @@
 import type { LiveQuery } from "../live_query.ts";
 import type { AffectedGroup } from "../match/affected_parents.ts";
 import { EqualityIndex } from "../match/equality_index.ts";
-import type { IncludePath } from "../match/include_path.ts";
-import { includePathsOfView } from "../match/include_paths_of_view.ts";
+import { type IncludePath, reverseRelation } from "../match/include_path.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
+import { allRows, type Filter } from "../../filter/filter.ts";
+import type { ShownRelation } from "../live_view.ts";
+import { includePathsOfFilter, type PathEnd, pathTo } from "../match/include_paths_of_filter.ts";
 
 /**
  * The subscriber groups that include the same related rows with the same rights. A changed related
@@ -62,4 +65,57 @@ export class IncludeGroup implements AffectedGroup {
       this.#index.add(group);
     }
   }
+}
+
+/** Returns the paths from the related rows that a view includes, or that its filters read. */
+function includePathsOfView(
+  shown: readonly ShownRelation[],
+  matcher: Matcher,
+): readonly IncludePath[] {
+  return pathsBelow(shown, { name: [], where: allRows, parentSteps: [] }, matcher);
+}
+
+interface Parents extends PathEnd {
+  readonly where: Filter;
+}
+
+function pathsBelow(
+  shown: readonly ShownRelation[],
+  parents: Parents,
+  matcher: Matcher,
+): readonly IncludePath[] {
+  return shown.flatMap(({ relation, filter, links, isIndexed, shown }) => {
+    const { where } = parents;
+    const name = [
+      ...parents.name,
+      canonicalFilterText(where),
+      relation.name,
+      canonicalFilterText(links),
+    ];
+    const { fromTarget, fromLinks } = reverseRelation(relation);
+    const parentSteps = [
+      { relation: fromTarget, where, links, isIndexed },
+      ...parents.parentSteps,
+    ];
+    const end = { name, parentSteps };
+    const paths: IncludePath[] = [
+      pathTo(end, { table: relation.target, decide: matcher.compile(filter), mayMatter: null }),
+      // The filter of an included relation can read further related rows, which then matter, too.
+      ...includePathsOfFilter(filter, end, matcher),
+      ...pathsBelow(shown, { ...end, where: filter }, matcher),
+    ];
+    if (fromLinks === null) return paths;
+    const linked = {
+      name: [...name, ""],
+      parentSteps: [
+        { relation: fromLinks, where, links: allRows, isIndexed },
+        ...parents.parentSteps,
+      ],
+    };
+    return [
+      ...paths,
+      pathTo(linked, { table: fromLinks.owner, decide: matcher.compile(links), mayMatter: null }),
+      ...includePathsOfFilter(links, linked, matcher),
+    ];
+  });
 }

@@ -24,13 +24,13 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { EtagKeys } from "../http/etag.ts";
 import { type ColumnRightsOf, widestFields } from "./caller_fields.ts";
 import { resolveFieldLists } from "./resolve_field_lists.ts";
-import { requireFillable, resolveGenerated } from "./resolve_generated.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSearch } from "./resolve_search.ts";
-import { resolveSoftDelete } from "../model/soft_delete.ts";
+import { resolveSoftDelete, type SoftDelete } from "../model/soft_delete.ts";
+import { canGenerate } from "../model/generated_column.ts";
 
 export interface ResourceContext {
   readonly shared: SharedParts;
@@ -225,4 +225,50 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
     );
   }
   return { defaultLimit, maxLimit };
+}
+
+/** Resolves `generatedFields`. Throws a plain Error for a column that nothing can generate. */
+function resolveGenerated(
+  { generatedFields, auth, hooks }: Options,
+  table: TableInfo,
+  find: ColumnResolver,
+): ReadonlySet<ColumnInfo> {
+  const generated = new Set(generatedFields.map((field) => find(field, "generatedFields")));
+  const isFilledElsewhere = auth?.create !== undefined || hooks.onBeforeCreate !== undefined;
+  for (const column of generated) {
+    if (canGenerate(column) || isFilledElsewhere) continue;
+    throw new Error(
+      `Cannot serve "${table.label}": nothing generates "${column.name}", which must not be null: ` +
+        "give it a default, or set it in onBeforeCreate",
+    );
+  }
+  return generated;
+}
+
+/** The columns that receive a value in a new row, by the source of the value. */
+interface Filled {
+  readonly writable: ReadonlySet<ColumnInfo>;
+  readonly generated: ReadonlySet<ColumnInfo>;
+  readonly byRelation: ReadonlySet<ColumnInfo>;
+  readonly softDelete: SoftDelete | null;
+}
+
+/** Requires a value for every required column. Otherwise every POST would fail. */
+function requireFillable(
+  { auth, capabilities, hooks }: Options,
+  table: TableInfo,
+  { writable, generated, byRelation, softDelete }: Filled,
+): void {
+  const isCreated = auth?.create !== undefined && capabilities.enableCreate;
+  if (!isCreated || hooks.onBeforeCreate !== undefined) return;
+  for (const column of table.columns) {
+    const isOpen = writable.has(column) || generated.has(column) || column.primaryKey ||
+      column.generated || byRelation.has(column);
+    if (isOpen || !column.notNull || column.default !== null) continue;
+    const mark = column === softDelete?.field ? "softDelete.field: " : "";
+    throw new Error(
+      `Cannot serve "${table.label}": ${mark}nothing can fill "${column.name}" of a new row: make ` +
+        "it writable or generated, give it a default, or set it in onBeforeCreate",
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { fetchFound, type FoundRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
 import { requireShownToRole } from "../live/shown_to_role.ts";
 import { limitedReply } from "../http/json_reply.ts";
@@ -16,9 +16,14 @@ import {
   pageRowsPart,
   type ResponseByteBudget,
 } from "../http/response_byte_budget.ts";
-import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
 import { responseReadConnection } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
+import { formatKey, keyOf } from "../../plan/key.ts";
+import { highlight } from "../../search/highlight.ts";
+import type { OpenIndex } from "../../search/open_index.ts";
+import { textsOf } from "../../search/search_index.ts";
+import { wordsOf } from "../../search/words.ts";
+import type { Resource } from "../model/resource.ts";
 
 interface SearchIntent {
   /** The parsed query, or null if it contains no word. Then the search finds no row. */
@@ -158,4 +163,36 @@ function columnsToRead(view: View, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = table.primaryKey.filter((column) => !columns.includes(column));
   return missing.length === 0 ? columns : [...columns, ...missing];
+}
+
+/** The highlights of a search, by row id and field name: HTML in which `<em>` marks the words. */
+type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+/**
+ * Highlights the matches of a search in the rows that were just read, never in strings of the
+ * index. Only searched fields are highlighted, and all of these are readable.
+ */
+async function highlightRows(
+  rows: readonly Row[],
+  query: SearchQuery,
+  { table, fields: { readable } }: Resource,
+  { index: { fields }, backend }: OpenIndex,
+): Promise<Highlights> {
+  // Highlights are keyed by the primary key, so there are none if the caller cannot read the key.
+  if (!table.primaryKey.every((column) => readable.includes(column))) return {};
+  const texts = rows.map((row) => textsOf(row, fields));
+  const words = new Set(texts.flatMap((one) => one.flatMap(wordsOf)));
+  const matching = await backend.matchWords([...words], query);
+  const highlights = rows.map((row, index) => {
+    const marked = fields.flatMap(({ column }, field) => {
+      const parts = highlight(texts[index]?.[field] ?? "", (word) => matching.has(word));
+      return parts.length === 0 ? [] : [[column.name, parts] as const];
+    });
+    const key = keyOf(row, table);
+    return [
+      key.length === 1 ? String(key[0]) : formatKey(key),
+      Object.fromEntries(marked),
+    ] as const;
+  });
+  return Object.fromEntries(highlights);
 }

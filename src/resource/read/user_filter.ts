@@ -8,11 +8,11 @@ import {
   not,
   or,
   termsOnSameRow,
+  withoutMissing,
 } from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
 import type { Rule } from "../../filter/rule.ts";
-import { resolveCodeFilter } from "../../filter/resolve_code_filter.ts";
 import {
   type FilterContext,
   resolveFilter,
@@ -35,8 +35,11 @@ import {
 } from "../rights/related_grants.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
-import { planRelationEvaluation } from "./relation_evaluation.ts";
 import type { RelationFilter } from "../shape/output.ts";
+import { filterOfRule, filterOfTemplate } from "../../filter/filter_of_rule.ts";
+import { requireFilter } from "../../filter/resolve_scope_filter.ts";
+import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** Parses a filter over the fields that the user can filter by. Null for `""`. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
@@ -213,4 +216,62 @@ function targetOf(relation: Relation, resource: Resource): Resource {
   const target = resource.served.get(relation.target);
   if (target === undefined) throw new Error(`Nothing serves what "${relation.name}" leads to`);
   return target;
+}
+
+/**
+ * Resolves a filter that code has built for a user. The user must have the right to filter by its
+ * fields, as in a filter string. Returns null for an empty template. Throws the same 400 as for a
+ * filter string if the user lacks the right, and a plain Error for a column of another table and
+ * for a value that is not a filter.
+ */
+function resolveCodeFilter(
+  given: Rule,
+  context: FilterContext,
+  filters: CachingFilterParser,
+): Filter | null {
+  const resolve = (rule: Rule, there: FilterContext) => filterOfRule(rule, there, filters);
+  const filter = given.kind === "text"
+    ? filterOfTemplate(given, context, filters, { resolve })
+    : resolve(given, context);
+  if (filter === null) return null;
+  requireFilter(filter, context.table, context);
+  return withoutMissing(filter);
+}
+
+/** How often the database evaluates the related rows of one relation in a filter. */
+interface RelationEvaluation {
+  /** True if the matching related rows must be found once, instead of separately for each row. */
+  readonly isOnce: boolean;
+  /** True if each related row is examined at most once. */
+  readonly looksOnce: boolean;
+}
+
+/**
+ * Decides how the database finds related rows for a filter: separately for each row, or once. A
+ * search for each row is cheap if the related column is unique, or if each related row belongs to
+ * only one row. Otherwise the costs multiply. For example, `author.posts` in a filter of posts
+ * examines all posts of an author for each post. Without an index, each search scans the related
+ * table.
+ *
+ * `looksOnce` is true if the preceding relations of the filter lead to each row at most once.
+ */
+function planRelationEvaluation(
+  { owner, steps: [step, second] }: Relation,
+  looksOnce: boolean,
+  isIndexed: (column: ColumnInfo) => boolean,
+): RelationEvaluation {
+  const isOwned = looksOnce && isUnique(step.own, owner);
+  const others = step.other;
+  const isOnce = !isUnique(others, step.table) && !(isOwned && others.some(isIndexed));
+  const looksOnceThere = isOnce || isOwned;
+  return {
+    isOnce,
+    looksOnce: looksOnceThere &&
+      (second === undefined || isUnique(second.own, step.table)),
+  };
+}
+
+function isUnique(columns: readonly ColumnInfo[], { primaryKey, distinct }: TableInfo): boolean {
+  return columns.some(({ unique }) => unique) ||
+    (distinct && primaryKey.every((column) => columns.includes(column)));
 }

@@ -8,12 +8,14 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
-import { insertAndRead } from "./insert_and_read.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
-import { readAgain } from "./read_rows_to_write.ts";
+import { readAgain, readByKeys } from "./read_rows_to_write.ts";
 import { maxComparedRows, requireNewRows } from "./require_new_rows.ts";
 import { requireWithinScope, scopeOfStatement, scopeProblem } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
+import { allRows } from "../../filter/filter.ts";
+import type { Connection } from "../../db/driver.ts";
+import type { Resource } from "../model/resource.ts";
 
 /** Inserts rows, checks their scope, runs after-hooks, and returns them in the order of `rows`. */
 export async function insertRows(
@@ -140,4 +142,56 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
 /** Returns true if generated keys only increase. Engines generate them in VALUES order. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && column !== undefined && isWhole(column);
+}
+
+/**
+ * Inserts rows into a table on which a Postgres rule prevents RETURNING, and reads them by keys
+ * that are generated first. A row that the rule has stored elsewhere, or under another key, is not
+ * returned.
+ */
+async function insertAndRead(
+  rows: readonly Assignments[],
+  resource: Resource,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, reader } = resource;
+  const read: Row[] = [];
+  for (const given of rows) {
+    const values = new Map(given);
+    for (const column of table.primaryKey) {
+      const value = values.get(column) ?? databaseDefault;
+      if (value === databaseDefault) {
+        values.set(column, await nextKey(column, resource, connection));
+      }
+    }
+    const columns = [...values.keys()];
+    const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
+    const { text, values: bound } = reader.compile(plan);
+    // Without a plan, a driver that records writes does not add RETURNING to this statement.
+    await connection.query({ text, values: bound });
+    const keys = [table.primaryKey.map((column) => values.get(column))];
+    const found = await readByKeys(
+      { keys, where: allRows, columns: resource.stored },
+      resource,
+      connection,
+    );
+    read.push(...found.values());
+  }
+  return read;
+}
+
+/** Returns the next value that the database's default for a key column generates. */
+async function nextKey(
+  column: ColumnInfo,
+  { reader }: Resource,
+  connection: Connection,
+): Promise<unknown> {
+  const source = column.default;
+  if (source?.kind !== "database" || source.sql === null) {
+    const message = `Cannot create: ${column.name} is required, as a rule of the table hides it`;
+    throw new Problem("validation-error", message);
+  }
+  // This SQL comes from the database's catalog, not from a request.
+  const { rows } = await connection.query({ text: `SELECT ${source.sql}`, values: [] });
+  return reader.toRows(rows, [column])[0]?.[column.name];
 }

@@ -1,5 +1,6 @@
 import { InvalidValue } from "../kind.ts";
 import {
+  type ColumnDefault,
   type ColumnInfo,
   type ColumnReference,
   createTableInfo,
@@ -7,7 +8,6 @@ import {
   plainColumn,
   type TableInfo,
 } from "../table_info.ts";
-import { columnDefault, onUpdateOf } from "./column_default.ts";
 import {
   aliasKey,
   columnsKey,
@@ -24,6 +24,7 @@ import { drizzlePostgresTables } from "./postgres_tables.ts";
 import { drizzleSqliteTables } from "./sqlite_tables.ts";
 import { readDrizzleConstraints } from "./drizzle_constraints.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
+import { kindOfColumn } from "../structured/kind_of_column.ts";
 
 /**
  * Describes a table that Drizzle's `sqliteTable` or `pgTable` declares. Throws an Error that names
@@ -145,4 +146,67 @@ function referenceOf(dbName: string, keys: readonly ForeignKey[]): ColumnReferen
 function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;
+}
+
+/** Returns the default. `isAssigned`: the database generates keys. Throws `InvalidValue`. */
+function columnDefault(
+  source: DrizzleColumn,
+  column: ColumnInfo,
+  isAssigned: boolean,
+): ColumnDefault | null {
+  const { default: given, defaultFn, onUpdateFn } = source;
+  const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
+  if (column.generated) return assigned;
+  // As in Drizzle: a function if there is one, else a constant, else `$onUpdate`.
+  const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
+  if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
+  if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
+  if (given === null) return null;
+  if (given !== undefined) return { kind: "value", value: inProcess(given, source, column) };
+  return assigned;
+}
+
+/** Returns the function of `$onUpdate`, to call for updates that do not set the column. */
+function onUpdateOf(
+  source: DrizzleColumn,
+  column: ColumnInfo,
+): Pick<ColumnInfo, "onUpdate"> {
+  const { onUpdateFn } = source;
+  return onUpdateFn === undefined ? {} : { onUpdate: maker(onUpdateFn, source, column) };
+}
+
+function maker(make: () => unknown, source: DrizzleColumn, column: ColumnInfo): () => unknown {
+  return () => {
+    try {
+      return inProcess(make(), source, column);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      const reason = `what its function of Drizzle gives ${error.message}`;
+      throw new Error(`Cannot write ${column.name}: ${reason}`, { cause: error });
+    }
+  };
+}
+
+function inProcess(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
+  if (value === null) return null;
+  return kindOfColumn(column).fromJson(jsonOf(value, source, column), column);
+}
+
+function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
+  if (isDrizzleSql(value)) {
+    throw new InvalidValue("must be a value: SQL is a default by .default()");
+  }
+  if (value instanceof Date && column.timestampFormat === "epoch-seconds") {
+    // The column stores whole seconds, to which Drizzle rounds down.
+    return new Date(Math.floor(value.getTime() / 1000) * 1000);
+  }
+  // Drizzle stores the result of JSON.stringify, in which Dates are strings.
+  if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
+    return JSON.parse(JSON.stringify(value));
+  }
+  // A point or another structure of Drizzle is a string in the database.
+  const isText = column.databaseType?.shape.kind === "text" || source.config?.customTypeParams;
+  const isStructure = typeof value === "object" && column.kind !== "json";
+  const mapped = column.converted === true || isText && isStructure;
+  return mapped ? source.mapToDriverValue(value) : value;
 }

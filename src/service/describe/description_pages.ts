@@ -3,9 +3,8 @@ import { serviceIndexFor } from "../../openapi/service_index.ts";
 import { pascalName } from "../../openapi/component_names.ts";
 import { openapiDocument } from "../../openapi/openapi_document.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
-import type { OpenapiInput } from "../../openapi/openapi_input.ts";
+import type { DocumentInfo, OpenapiInput } from "../../openapi/openapi_input.ts";
 import { describeService } from "../../openapi/service_schema.ts";
-import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import { listsTag } from "../../resource/http/etag.ts";
@@ -14,6 +13,7 @@ import { pageSecurityPolicy } from "../html_page.ts";
 import { describePage, type PageRequest, type ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
+import { filterGrammar } from "../../mcp/tool_definitions.ts";
 
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
@@ -154,3 +154,18 @@ async function indexReply(
 }
 
 const htmlType = "text/html";
+
+/** Returns the content of `/llms.txt`, which describes the service to language models. */
+function llmsText({ title, description }: DocumentInfo, root: string): string {
+  return `# ${title.slice(0, 100)}
+${description === undefined ? "" : `\n> ${description.slice(0, 300)}\n`}
+- [What the caller may do](${root}/): resources, fields, requests
+- [OpenAPI](/__service/openapi.json)
+- MCP: POST /__service/mcp
+
+## Lists
+
+GET ${root}/<resource>?filter=…&orderBy=-field&select=a,b&include=relation&limit=20&cursor=…
+
+## ${filterGrammar}`;
+}

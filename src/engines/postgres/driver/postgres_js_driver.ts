@@ -1,9 +1,8 @@
 import { environmentVariable, systemClock } from "../../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
-import type { Driver } from "../../../db/driver.ts";
+import type { Driver, Signals } from "../../../db/driver.ts";
 import { errorPrefix } from "../../../db/driver_options.ts";
 import { type ConnectionPlan, labelOf, readConnectionPlan } from "../connection/connection_plan.ts";
-import { planOfClient } from "../connection/plan_of_client.ts";
 import { ServerChoice } from "../connection/server_choice.ts";
 import {
   PostgresJsConnection,
@@ -13,8 +12,11 @@ import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { toPostgresError } from "./postgres_errors.ts";
 import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
-import { createPostgresSignals, schemaChannels } from "./postgres_signals.ts";
 import { RoleWatch } from "./role_watch.ts";
+import { changesChannel } from "../sql/change_log_schema.ts";
+import type { ConnectionOptions } from "node:tls";
+import type { Lookup } from "../connection/keywords.ts";
+import { toConnectionUrl } from "../connection/parse_connection_string.ts";
 
 export type { PostgresOptions };
 
@@ -129,6 +131,127 @@ function session(
     async close() {
       closed = true;
       await Promise.all([connection?.close(), ...closing]);
+    },
+  };
+}
+
+const listenAgainMs = 1_000;
+
+/** The channels for signals that the tables may have changed. The second is PostgREST's. */
+const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
+
+/** Creates signals between processes by LISTEN and NOTIFY. Each listener has its own connection. */
+function createPostgresSignals(
+  options: PostgresJsConnectionOptions,
+  channels: readonly string[] = [changesChannel],
+): Signals {
+  const isOfChanges = channels !== schemaChannels;
+  return {
+    listen(onSignal) {
+      let isClosed = false;
+      let connection: PostgresJsConnection | null = null;
+      /** The id of the server process from which this process sends signals. Empty if unknown. */
+      let ownBackend = "";
+      let cancel = () => {};
+      let attempt = open();
+      if (isOfChanges) options.listeners.count++;
+      options.choice.onMove.add(moved);
+
+      async function open(): Promise<void> {
+        const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
+        try {
+          await fresh.opening;
+          for (const channel of channels) await fresh.run(`LISTEN ${channel}`, []);
+          ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
+          // Without a connection, the listener may have missed signals, so it polls now.
+          onSignal(false);
+        } catch {
+          // The error is ignored: the listener also polls, and a lost connection is opened again.
+          fresh.drop();
+        }
+      }
+
+      function notified(sender: string): void {
+        // A driver's signal contains the id of its server process. A trigger's signal has no id.
+        if (sender !== ownBackend) onSignal(sender === "");
+      }
+
+      function moved(): void {
+        if (connection?.opening === null) connection.drop();
+      }
+
+      function lost(): void {
+        ownBackend = "";
+        if (!isClosed) cancel = options.clock.after(listenAgainMs, () => attempt = open());
+      }
+
+      return {
+        send() {
+          if (ownBackend === "" || connection === null) return;
+          const fresh = connection;
+          fresh.run(`SELECT pg_notify('${changesChannel}', pg_backend_pid()::text)`, [])
+            .catch(() => fresh.drop());
+        },
+        async close() {
+          if (isOfChanges && !isClosed) options.listeners.count--;
+          isClosed = true;
+          options.choice.onMove.delete(moved);
+          cancel();
+          await attempt;
+          await connection?.close();
+        },
+      };
+    },
+  };
+}
+
+/** The parsed options of postgres.js, or the given options of node-postgres. */
+type Options = Readonly<Record<string, unknown>>;
+
+/** Returns the plan of a postgres.js or node-postgres client. Throws for other objects. */
+async function planOfClient(
+  client: object,
+  environment: Lookup,
+): Promise<ConnectionPlan> {
+  // The first member is of a postgres.js client or a pool of node-postgres, the second one of a
+  // single client of node-postgres. The code below checks every member before its use.
+  const { options, connectionParameters } = client as Readonly<Record<string, Options | undefined>>;
+  if (typeof options?.connectionString === "string") {
+    return await readConnectionPlan(options.connectionString, environment);
+  }
+  const given = connectionParameters ?? options;
+  if (given === undefined) {
+    throw new Error("Cannot find the server of this client: it is none of postgres.js or of pg");
+  }
+  const { host, port, path, database, user, ssl, prepare, pass, password = pass } = given;
+  const ownTls = typeof ssl === "object" ? ssl : null;
+  const mode = ownTls === null ? "disable" : "require";
+  const parameters = new Map<string, string>();
+  const found = {
+    ...{ host: typeof path === "string" ? path.replace(/\/[^/]*$/, "") : host, port },
+    ...{ dbname: database, user },
+    // If a client has `prepare: false`, its server is assumed to be a pooler.
+    prepare: prepare === false ? "false" : "true",
+    sslmode: ssl === true ? "verify-full" : typeof ssl === "string" ? ssl : mode,
+    sslrootcert: ssl === true || ssl === "verify-full" ? "system" : null,
+    // The client's own option says what is verified, not a variable of the environment.
+    channel_binding: "prefer",
+  };
+  for (const [name, value] of Object.entries(found)) {
+    if (value !== undefined && value !== null) parameters.set(name, String(value));
+  }
+  const plan = await readConnectionPlan(toConnectionUrl(parameters), environment);
+  return {
+    ...plan,
+    async password(server) {
+      const value: unknown = typeof password === "function" ? await password() : password;
+      return typeof value === "string" && value !== "" ? value : await plan.password(server);
+    },
+    tls: ownTls === null ? plan.tls : {
+      ...plan.tls,
+      // The cast is safe: the client's library passes the object to the same function.
+      options: async ({ host }) =>
+        await Promise.resolve({ host, servername: host, ...(ownTls as ConnectionOptions) }),
     },
   };
 }

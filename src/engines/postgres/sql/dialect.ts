@@ -1,4 +1,4 @@
-import { writeJson } from "../../../schema/exact_json.ts";
+import { parseJson, writeJson } from "../../../schema/exact_json.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
@@ -6,6 +6,7 @@ import type {
   ComparesAsMemory,
   Dialect,
   ListNames,
+  RowEstimate,
   RowsOfKeys,
   TextDialect,
 } from "../../../sql/dialect.ts";
@@ -22,13 +23,11 @@ import {
 import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
 import { mayBeStoredDifferently, postgresKinds } from "./postgres_kinds.ts";
-import { postgresRowEstimate } from "./estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresPreview } from "./preview.ts";
-import { tieBreakOrderColumns } from "./tie_break_order_columns.ts";
 import { decodeUntyped } from "./plain_values.ts";
 import { castToType, operandOfType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
@@ -234,4 +233,38 @@ function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
     column.databaseType === undefined &&
     !textTypes.has(introspectedTypeName(column));
+}
+
+/**
+ * Returns the last columns of an ORDER BY in Postgres, with which only identical rows sort as
+ * equal. Columns without an order are hashed. So are columns in which different strings can be
+ * equal, like `1.0` and `1.00`.
+ */
+function tieBreakOrderColumns(
+  columns: readonly ColumnInfo[],
+  ordered: ReadonlySet<ColumnInfo>,
+): readonly Fragment[] {
+  const rest = columns.filter((column) => !ordered.has(column) || !isStrict(column));
+  const names = join(rest.map(({ dbName }) => identifier(dbName)), ", ");
+  return rest.length === 0 ? [] : [sql`md5(ROW(${names})::text)`];
+}
+
+function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
+  return postgresKinds[kind].isStrict && databaseType === undefined && !looseCollation;
+}
+
+const postgresRowEstimate: RowEstimate = {
+  statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`,
+  parse: plannedRows,
+};
+
+/** Returns the number of rows (120) in `[{"Plan": {"Plan Rows": 120, …}}]`, or null. */
+function plannedRows(cell: SqlValue): number | null {
+  const plans = typeof cell === "string" ? parseJson(cell) : undefined;
+  if (!Array.isArray(plans)) return null;
+  // Each member can be missing, because other servers with this protocol have other plans.
+  const [first] =
+    plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
+  const rows = first?.Plan?.["Plan Rows"];
+  return typeof rows === "number" ? rows : null;
 }

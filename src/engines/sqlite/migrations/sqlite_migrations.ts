@@ -1,8 +1,6 @@
 import type { MigrationsEngine } from "../../../db/engine/migrations_engine.ts";
 import { affinityOfType } from "../sql/column_type.ts";
 import { sqliteSyntax } from "../sql/syntax.ts";
-import { readFileIntegrity, requireFileIntegrity } from "./file_integrity.ts";
-import { readSqliteShapes } from "./sqlite_shapes.ts";
 import { convertedSql } from "./sqlite_rebuild.ts";
 import { sqliteMigrationSteps } from "./sqlite_steps.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
@@ -12,6 +10,16 @@ import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import { columnSqlOf } from "../sql/image_json.ts";
 import { newStep } from "../../../db/migrations/plan/table_migration.ts";
 import { hasEnoughDigits, typeParts } from "../../../db/migrations/plan/widened_types.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
+import { parsedShape } from "../../../db/migrations/compare/parsed_shape.ts";
+import type {
+  ExistingShapes,
+  TableName,
+  TableShape,
+} from "../../../db/migrations/compare/table_shape.ts";
 
 export const sqliteMigrationsEngine: MigrationsEngine = {
   comparison: {
@@ -147,4 +155,142 @@ function unfitForSqliteType(type: string, column: string): string | null {
   // A CAST to an integer replaces larger numbers by the largest integer.
   const isTooLarge = `abs(CAST(${column} AS REAL)) >= 9223372036854775808.0`;
   return affinityOfType(type) === "INTEGER" ? `${isNoNumber} OR ${isTooLarge}` : isNoNumber;
+}
+
+/** The state of a file's references and views. A rebuild must not break any that were intact. */
+interface FileIntegrity {
+  /** The number of rows that refer to a missing row. */
+  readonly broken: number;
+  /** The references to missing tables, such as `notes refers to users`. */
+  readonly dangling: ReadonlySet<string>;
+  readonly views: ReadonlySet<string>;
+}
+
+/** Reads which references are broken and which views are readable, before a migration. */
+async function readFileIntegrity(connection: Connection): Promise<FileIntegrity> {
+  const views = await selectNamed(
+    connection,
+    { name: "name" },
+    "FROM main.sqlite_schema WHERE type = 'view'",
+  );
+  const readable = new Set<string>();
+  for (const { name } of views) {
+    if (await whyNot(connection, readNothing(String(name))) === null) readable.add(String(name));
+  }
+  return {
+    broken: await brokenReferences(connection),
+    dangling: await danglingTables(connection),
+    views: readable,
+  };
+}
+
+/**
+ * Checks the foreign keys, views and triggers of rebuilt tables, which SQLite does not check.
+ * Throws an Error that names the broken part, and the SQL file `file` that broke it.
+ */
+async function requireFileIntegrity(
+  connection: Connection,
+  before: FileIntegrity,
+  tables: readonly TableInfo[],
+  file: string | null = null,
+): Promise<void> {
+  const refused = (reason: string) =>
+    new Error(`Cannot migrate: ${file === null ? "" : `${file}: `}${reason}`);
+  for (const reference of await danglingTables(connection)) {
+    if (before.dangling.has(reference)) continue;
+    throw refused(`${reference}, which would not be there any more`);
+  }
+  if (await brokenReferences(connection) > before.broken) {
+    throw refused("rows would refer to rows that are not there");
+  }
+  for (const name of before.views) {
+    const reason = await whyNot(connection, readNothing(name));
+    if (reason === null) continue;
+    throw refused(`the view ${name} would not work any more: ${reason}`);
+  }
+  for (const { name } of tables) {
+    const reason = await whyNot(connection, `EXPLAIN DELETE FROM ${quoteIdentifier(name)}`) ??
+      await whyNot(connection, `EXPLAIN INSERT INTO ${quoteIdentifier(name)} DEFAULT VALUES`);
+    if (reason === null) continue;
+    throw refused(`a trigger of ${name} would not work any more: ${reason}`);
+  }
+}
+
+async function brokenReferences(connection: Connection): Promise<number> {
+  const [row] = await selectNamed(
+    connection,
+    { count: "count(*)" },
+    "FROM pragma_foreign_key_check",
+  );
+  return Number(row?.count);
+}
+
+async function danglingTables(connection: Connection): Promise<ReadonlySet<string>> {
+  const rows = await selectNamed(
+    connection,
+    { from: "t.name", to: `k."table"` },
+    `FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS k
+     WHERE t.type = 'table' AND NOT EXISTS (
+       SELECT 1 FROM main.sqlite_schema AS p
+       WHERE p.type = 'table' AND p.name = k."table" COLLATE NOCASE
+     )`,
+  );
+  return new Set(rows.map(({ from, to }) => `${from} refers to ${to}`));
+}
+
+function readNothing(view: string): string {
+  return `SELECT 1 FROM ${quoteIdentifier(view)} LIMIT 0`;
+}
+
+async function whyNot(connection: Connection, text: string): Promise<string | null> {
+  try {
+    await connection.query({ text, values: [] });
+    return null;
+  } catch (error) {
+    if (error instanceof DatabaseError) return reasonOf(error);
+    throw error;
+  }
+}
+
+/** Reads the shapes of a SQLite file's tables from their CREATE statements. */
+async function readSqliteShapes(
+  connection: Connection,
+  names: readonly TableName[],
+): Promise<ExistingShapes> {
+  const found = await selectNamed(
+    connection,
+    {
+      type: cell.text("type"),
+      name: cell.text("name"),
+      table: cell.text("lower(tbl_name)"),
+      sql: cell.text("sql"),
+    },
+    `FROM main.sqlite_schema WHERE type IN ('table', 'index', 'view') AND sql IS NOT NULL
+     ORDER BY rowid`,
+  );
+  const wanted = new Set(names.map(({ name }) => name.toLowerCase()));
+  const asked = found.filter(({ type, table }) => type !== "index" && wanted.has(table));
+  const isTable = ({ type, sql }: { type: string; sql: string }) =>
+    type === "table" && !/^\s*CREATE\s+VIRTUAL\b/i.test(sql);
+  const keyOf = (table: string) => {
+    const target = found.find((one) => isTable(one) && one.table === table.toLowerCase());
+    return target === undefined ? [] : declaredKey(target.sql);
+  };
+  return {
+    tables: asked.filter(isTable).map(({ name, table, sql }): TableShape =>
+      parsedShape({
+        ...{ schema: null, name, createTable: sql, keyOf },
+        createIndexes: found.filter((one) => one.type === "index" && one.table === table)
+          .map(({ sql }) => sql),
+      })
+    ),
+    others: asked.filter((one) => !isTable(one)).map(({ name }) => ({ schema: null, name })),
+  };
+}
+
+function declaredKey(createTable: string): readonly string[] {
+  for (const { constraints } of parseCreateTable(createTable).definitions) {
+    for (const one of constraints) if (one.kind === "key") return one.columns;
+  }
+  return [];
 }

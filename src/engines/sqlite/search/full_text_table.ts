@@ -6,9 +6,8 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import type { DocumentTable } from "../../../search/database_index.ts";
 import type { IndexDescription } from "../../../search/search_index.ts";
 import type { IndexChange } from "../../../search/search_adapter.ts";
-import type { SearchQuery } from "../../../search/search_query.ts";
+import type { SearchQuery, SearchTerm } from "../../../search/search_query.ts";
 import { documentWords } from "../../../search/words.ts";
-import { compileContainsAllTerms, compileRank, padWords, type RankedField } from "./word_rank.ts";
 import {
   type Fragment,
   identifier,
@@ -194,3 +193,58 @@ const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }
+
+/** A field's weight, and SQL for its words, each between two spaces. */
+interface RankedField {
+  readonly column: Fragment;
+  readonly weight: number;
+}
+
+/** Returns the words of a document, each between its own two spaces, for {@link compileRank}. */
+function padWords(words: string): string {
+  return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
+}
+
+/**
+ * Compiles the rank of a document. The best one has the lowest rank. The formula is BM25 without
+ * statistics of other documents, because these would reveal words in rows that the user cannot
+ * read. The rank depends on how often the terms occur in the fields, and on the fields' weights and
+ * lengths.
+ */
+function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
+  const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
+  const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;
+  const scores = phrasesOf(terms).map((phrase) => {
+    const count = join(fields.map((field) => weightedCount(phrase, field)), " + ");
+    return sql`${half} / (${half} + ${count})`;
+  });
+  return join(scores, " + ");
+}
+
+/** Compiles a condition that a document contains all terms, which reads only the indexed words. */
+function compileContainsAllTerms(
+  { terms }: SearchQuery,
+  fields: readonly RankedField[],
+): Fragment {
+  const found = phrasesOf(terms).map((phrase) =>
+    sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
+  );
+  return join(found, " AND ");
+}
+
+/** Returns each term as its words with spaces around them. The last word can be a prefix. */
+function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
+  return terms.map(({ words }, index) =>
+    ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`
+  );
+}
+
+function weightedCount(phrase: string, { column, weight }: RankedField): Fragment {
+  const without = sql`length(replace(${column}, ${phrase}, '')))`;
+  const each = rawSql(` * ${weight / [...phrase].length}`);
+  return sql`(length(${column}) - ${without}${each}`;
+}
+
+/** The parameters k1 and b of BM25, for documents of 200 characters on average. */
+const saturation = 0.3;
+const lengthScale = "222.0";
