@@ -10,7 +10,7 @@ const limits = { maxRows: 100, maxWritten: 5, print: () => {} };
 /** What a sweep of a script must reach, so that it cannot pass without comparing anything. */
 const reached = {
   program: { resources: 11, written: 23, streamed: 8 },
-  server: { resources: 9, written: 13, streamed: 6 },
+  server: { resources: 10, written: 15, streamed: 7 },
 };
 
 for (const [name, least] of Object.entries(reached)) {

@@ -23,6 +23,11 @@ CREATE TABLE kept (id serial PRIMARY KEY, v text);
 CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'Nope.'; END $$;
 CREATE TRIGGER kept_for_ever BEFORE DELETE ON kept FOR EACH ROW EXECUTE FUNCTION no();
 INSERT INTO kept (v) VALUES ('a'), (NULL);
+CREATE TABLE queued (id int PRIMARY KEY, v text);
+CREATE FUNCTION enqueue() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN INSERT INTO outbox.messages VALUES (OLD.id); RETURN OLD; END $$;
+CREATE TRIGGER queued_outbox BEFORE DELETE ON queued FOR EACH ROW EXECUTE FUNCTION enqueue();
+INSERT INTO queued VALUES (1, 'a');
 CREATE TABLE measured (day date NOT NULL, place text NOT NULL, v real, PRIMARY KEY (day, place))
   PARTITION BY RANGE (day);
 CREATE TABLE measured_2024 PARTITION OF measured FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');

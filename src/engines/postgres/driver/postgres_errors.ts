@@ -29,6 +29,8 @@ export function toPostgresError(
     ? "retryable"
     : sent === "read" && code === readOnlyTransaction
     ? "writing-read"
+    : sent !== "read" && isMissingInFunction(code, error)
+    ? "broken-table"
     : kindOf(code);
   const kind = known === "other" ? kindOfFunction(code, raised) : known;
   return new DatabaseError(kind, error, failedConstraint(error), raised);
@@ -113,6 +115,13 @@ export function isRejectedValue(error: unknown): boolean {
   return ["position", "internal_position", "internalPosition"].every((name) =>
     fields.get(name) === undefined
   );
+}
+
+/** Returns true if a statement of a function, such as a trigger's, names what is missing. */
+function isMissingInFunction(code: string, error: Error): boolean {
+  if (isRaised(error) || code === "42601" || !codesOfStatements.has(code)) return false;
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
+  return ["internal_query", "internalQuery"].some((name) => fields.get(name) !== undefined);
 }
 
 /** The codes of syntax errors, and of missing tables, types, functions and schemas. */

@@ -1,12 +1,4 @@
-import {
-  identifier,
-  isSameName,
-  join,
-  rawSql,
-  sql,
-  type SqlValue,
-  toStatement,
-} from "../../../sql/fragment.ts";
+import { identifier, isSameName, join, sql, toStatement } from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { sqliteEnumChecks } from "../../../db/tables/enum_checks.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
@@ -22,7 +14,7 @@ import type { IndexInfo } from "../../../schema/table_constraints.ts";
 import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
-import { firstPart, inferSampledColumn, readColumnSamples } from "./tables/sample_columns.ts";
+import { inferSampledColumn, readColumnSamples, readKeyEnds } from "./tables/sample_columns.ts";
 import { refusedWrites } from "./tables/refused_writes.ts";
 import {
   reasonWithCollations,
@@ -200,7 +192,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   const [sample, unknown, keyEnds, hasNullKey] = await Promise.all([
     readColumnSamples(driver, { name: table.name, columns, rowId: last }),
     unknownCollations(driver, table.name, columns),
-    readKeyEnds(driver, table, key),
+    readKeyEnds(driver, table.name, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
@@ -253,7 +245,11 @@ function describedIndex(
   return [{ name, columns: names, unique: true, where }];
 }
 
-async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {
+async function draftView(
+  driver: Driver,
+  { name, sql }: ListedTable,
+  view: TableDraft["view"] = null,
+): Promise<TableDraft> {
   const columns = await readColumns(driver, name);
   const sample = await readInTime(
     () => readColumnSamples(connectionForViews(driver), { name, columns }),
@@ -264,7 +260,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     name,
     schema: null,
     label: name,
-    ...{ view: await readViewInfo(driver, name, columns.map((column) => column.name)) },
+    view: view ?? await readViewInfo(driver, name, columns.map((column) => column.name)),
     ...{ isReadOnly: false, simple: parseSimpleView(sql), hasRowId: false },
     ...{ key: [], isDistinct: false, foreignKeys: [] },
     columns: columns.map((column, index) => ({
@@ -280,7 +276,8 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
  * text index has row ids, and the first column of an R*Tree is its key.
  */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
-  const draft = { ...await draftView(driver, table), view: readOnlyView };
+  // A read-only connection refuses even EXPLAIN of a write to a virtual table.
+  const draft = await draftView(driver, table, readOnlyView);
   const module = moduleOf(table.sql) ?? "";
   const isFullText = /^fts[345]$/.test(module);
   if (!isFullText && !/^rtree/.test(module)) return draft;
@@ -294,26 +291,6 @@ async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDr
     columns: shown.map((column) => ({ ...column, notNull: isKey(column.name) })),
     key: key === null || key === undefined ? [] : [key.name],
   };
-}
-
-/**
- * Returns the least and the greatest value of the first key column. If they have different storage
- * classes, so have the keys. An index finds both fast. Of long values, it reads the beginning.
- */
-async function readKeyEnds(
-  connection: Connection,
-  table: ListedTable,
-  key: readonly ColumnRow[],
-): Promise<readonly SqlValue[]> {
-  const [column] = key;
-  if (column === undefined) return [];
-  const name = identifier(column.name);
-  const query = (order: string) =>
-    sql`SELECT ${firstPart(name)} FROM (SELECT ${name} FROM ${identifier(table.name)}
-      WHERE ${name} IS NOT NULL ORDER BY ${name} ${rawSql(order)} LIMIT 1)`;
-  const both = sql`${query("ASC")} UNION ALL ${query("DESC")}`;
-  const { rows } = await connection.query(toStatement(both, () => "?"));
-  return rows.flat();
 }
 
 async function readHasNull(

@@ -4,6 +4,7 @@ import {
   type Fragment,
   identifier,
   join,
+  rawSql,
   sql,
   type SqlValue,
   toStatement,
@@ -86,8 +87,28 @@ export async function readColumnSamples(
   return (await connection.query(toStatement(sql`${rows(sql``)}${last}`, () => "?"))).rows;
 }
 
+/**
+ * Returns the least and the greatest value of the first key column. If they have different storage
+ * classes, so have the keys. An index finds both fast. Of long values, it reads the beginning.
+ */
+export async function readKeyEnds(
+  connection: Connection,
+  table: string,
+  key: readonly DeclaredColumn[],
+): Promise<readonly SqlValue[]> {
+  const [column] = key;
+  if (column === undefined) return [];
+  const name = identifier(column.name);
+  const query = (order: string) =>
+    sql`SELECT ${firstPart(name)} FROM (SELECT ${name} FROM ${identifier(table)}
+      WHERE ${name} IS NOT NULL ORDER BY ${name} ${rawSql(order)} LIMIT 1)`;
+  const both = sql`${query("ASC")} UNION ALL ${query("DESC")}`;
+  const { rows } = await connection.query(toStatement(both, () => "?"));
+  return rows.flat();
+}
+
 /** Returns SQL for a value. Of a long value, it is only the beginning. */
-export function firstPart(column: Fragment): Fragment {
+function firstPart(column: Fragment): Fragment {
   return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
     WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
 }
