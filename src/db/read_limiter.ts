@@ -77,7 +77,7 @@ export class ReadLimiter {
     }
   }
 
-  /** Returns true if a read must wait, because its identity already has all running reads. */
+  /** Returns true if a read must wait. One identity cannot have all running reads. */
   #isBarred(read: QueuedRead): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;

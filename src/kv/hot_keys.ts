@@ -147,7 +147,10 @@ export class HotKeys {
     await this.#retry(waiting, tries);
   }
 
-  /** Reads related records not before the keys. If they change later, the key's check fails. */
+  /**
+   * Reads the records of the keys before, or together with, their related records. If a related
+   * record changes later, the check of the key fails.
+   */
   async #read(
     queues: readonly KeyQueue[],
     updates: readonly (readonly PendingUpdate[])[],

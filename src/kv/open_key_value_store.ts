@@ -32,9 +32,7 @@ function isStore(given: unknown): boolean {
 
 export interface AppStore {
   readonly configured: KeyValue | null;
-  /**
-   * Returns the store for `purpose`, e.g. `limits`: if none is configured, in memory with a report.
-   */
+  /** Returns the store for `purpose`, e.g. `limits`. Reports it if it is only in memory. */
   need(purpose: string): KeyValue;
   close(): Promise<void>;
 }

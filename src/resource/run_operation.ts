@@ -43,7 +43,10 @@ export function runOperation<Intent, Plan, Outcome>(
   return withCurrentTables(tablesChanged, { name: operation.name, request, resource: served, run });
 }
 
-/** Runs the stages, with their status codes. Synchronous stages avoid promises, which are slow. */
+/**
+ * Runs the stages of an operation. The comments list the status codes with which each stage can
+ * fail. A synchronous stage creates no promise, because each promise delays every request.
+ */
 function runStages<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,

@@ -30,7 +30,7 @@ export function namesToMany(key: ForeignKeyNames): NameChoices {
   return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
 }
 
-/** Returns true for `language_id` to `languages`, and false for `original_language_id`. */
+/** Returns true for a key named after its table: `language_id`, but not `original_language_id`. */
 export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   const role = letters(singular(roleOf(key)));
   const target = letters(singular(key.to));

@@ -50,7 +50,7 @@ export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
-/** Returns true without proof of work and CAPTCHAs, which need the store. Rate limits do not. */
+/** Returns true if requests succeed without the store, which proof of work and CAPTCHAs need. */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
     const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};

@@ -40,7 +40,7 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if the terms at a time or later are known without a missing change before it. */
+/** Returns true if the terms at a time or later are known: no change before it is missing. */
 export function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }

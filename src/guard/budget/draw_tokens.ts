@@ -93,7 +93,10 @@ function isRecord(value: unknown): value is BucketRecord {
     typeof value.changes === "number";
 }
 
-/** Returns how many tokens to lease: a sixteenth of those left, or 0 near the limit. */
+/**
+ * Returns how many tokens to lease: a sixteenth of what is left, so that four processes lease a
+ * quarter. Returns 0 near the limit, when every token counts.
+ */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;

@@ -29,7 +29,10 @@ export function sessionTokenOfRequest(
   return token === null ? null : { token, isCookie: true };
 }
 
-/** Identifies users by `Bearer` or a cookie. A write with a cookie must come from an own page. */
+/**
+ * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
+ * cookie. A write with a cookie must come from a page of this service.
+ */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
 ): Authenticator["identify"] {

@@ -7,9 +7,7 @@ export const maxMailsAnHour = 5;
 /** Maximum number in an hour for the first mail of each source (see {@link countMail}). */
 export const maxFirstMailsAnHour = 20;
 
-/**
- * Counts a mail. Returns true if this source (a network) may send it. The first has a higher limit.
- */
+/** Counts a mail. Returns true if its source (a network) may send it. The first has more room. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",

@@ -89,7 +89,7 @@ export class ChangeFeed {
     return coversPosition(this.position, position);
   }
 
-  /** Makes the feed read if the log ends before a published position, after a restored database. */
+  /** Makes the feed read if the log ends before a published position, as after a restore. */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || coversPosition(end, published)) return;
     await this.#exclusively(() => this.#publishNext());

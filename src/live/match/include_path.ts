@@ -35,9 +35,7 @@ export interface ParentStep {
   readonly isIndexed: boolean;
 }
 
-/**
- * Returns the keys of a changed row's parents, before and after. None if no included row changes.
- */
+/** Returns the keys of a changed row's parents, or none if no included row can change. */
 export function linkKeysOf(
   change: Change,
   { decide, mayMatter, parentSteps }: IncludePath,

@@ -7,7 +7,7 @@ import type { LiveQuery } from "../live_query.ts";
 import type { ShownRelation } from "../live_view.ts";
 import type { Matcher } from "./matcher.ts";
 
-/** Returns true if a related row's match or keys have changed, so that the filter can. */
+/** Returns true if a changed related row can affect which rows match: its match or keys differ. */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }

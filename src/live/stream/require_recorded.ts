@@ -6,8 +6,8 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Requires that the change log records all columns that a stream reads, because it would miss
- * changes of others. Throws a 400 if the request reads such a column, else an Error.
+ * Requires that the change log records all columns that a stream reads, so that it misses no
+ * change. Throws a 400 for an unrecorded column of the request, and else another Error.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

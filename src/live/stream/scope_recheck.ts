@@ -127,7 +127,10 @@ export class ScopeRecheck {
   }
 }
 
-/** Returns true if the grant and the fields cannot change, as without a user or with `public`. */
+/**
+ * Returns true if the grant cannot change: `public` access to all rows, and access without a user
+ * if no scope is public. Fields that depend on the user can change, so they need checks.
+ */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
   return policy.public.has(access) || (user === null && !policy.publicScopes.has(access));

@@ -14,9 +14,7 @@ export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
 
-/**
- * Returns the members of a resource that depend on the caller, with the widest fields of any caller.
- */
+/** Returns the members of a resource that depend on the caller, with the widest fields. */
 export function widestFields(
   lists: ResolvedFields,
   rightsOf: ColumnRightsOf | null,

@@ -16,7 +16,7 @@ export interface EtagContext {
   readonly find: ColumnResolver;
 }
 
-/** Resolves the ETag options, or returns null without them. Throws a plain Error. */
+/** Resolves the ETag options, or null without any. Throws a plain Error for an invalid option. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

@@ -93,7 +93,7 @@ export interface RequestQueues {
   readonly largeBodies: LargeBodyLimiter;
 }
 
-/** A body of this size, in bytes, waits: its parsing takes as long as a small request. */
+/** A body of this size in bytes waits for a turn: its parsing takes as long as a small request. */
 export const largeBodyBytes = 32 * 1024;
 
 /** Begins the work of a request when it has its turn. A large body waits until few requests run. */

@@ -15,7 +15,7 @@ export interface WaitingRequest {
 
 /** The maximum estimated duration of the requests of one event loop turn, in milliseconds. */
 const turnMs = 10;
-/** Maximum duration of short requests in a turn, in milliseconds. Less would add turns. */
+/** Maximum duration of short requests in a turn, in ms. With less, they would need more turns. */
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;

@@ -92,7 +92,10 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   },
 };
 
-/** Parses a PATCH or PUT. `complete` adds values. A nested row's key has a placeholder. */
+/**
+ * Parses a PATCH or PUT. `complete` returns the new values of the row from the values of the body.
+ * A foreign key that a nested row determines has a placeholder.
+ */
 export function parseUpdate(
   request: ResourceRequest,
   resource: Resource,

@@ -26,7 +26,10 @@ export async function columnsViolatedOnPostgres(
   return kind === "foreign-key" && refersToOwnColumns(columns, table) ? [] : columns;
 }
 
-/** Returns true if rows refer to their own table by other columns than the key. */
+/**
+ * Returns true if a row can refer to another row of the same table by columns other than the key.
+ * In such a table, an update of the referenced row can violate the foreign key.
+ */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
   return table.foreignKeys.some((foreignKey) =>

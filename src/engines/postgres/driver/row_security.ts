@@ -109,9 +109,7 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/**
- * Reads the protected tables whose rows the role can read through these tables without policies.
- */
+/** Reads the protected tables whose rows the role can read through these tables anyway. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

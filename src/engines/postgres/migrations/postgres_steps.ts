@@ -15,7 +15,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/** Returns the steps: renames, drops, columns, and then what refers to columns. */
+/** Returns the steps: renames, drops, columns, then constraints and indexes on these columns. */
 export function postgresMigrationSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],

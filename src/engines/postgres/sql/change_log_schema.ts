@@ -143,7 +143,10 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/** The session settings of images. Except for times in JSON, the forms of values need them. */
+/**
+ * The session settings with which images are created. The forms of all values except times depend
+ * on these settings.
+ */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",

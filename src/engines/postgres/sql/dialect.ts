@@ -141,9 +141,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/**
- * Returns the comparisons with equal results in memory: none for float4, which rounds both sides.
- */
+/** Returns the comparisons with equal results in memory: none for float4, which rounds values. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   // Enum labels are equal if their strings are. Only the database compares other types.

@@ -3,7 +3,10 @@ import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 /** The string whose cast to a number fails, if a written row is outside of the scope. */
 const outsideScope = "resource-api: the row is outside of the scope";
 
-/** Returns SQL that fails unless the condition is true. A random number prevents early casts. */
+/**
+ * Returns SQL that fails unless the condition is true, by casting a string that is no number.
+ * Postgres evaluates constant casts when it plans, so the string ends with a random number.
+ */
 export function failUnlessSql(condition: Fragment): Fragment {
   return sql`CASE WHEN ${condition} THEN 0 ELSE ${failure} END`;
 }

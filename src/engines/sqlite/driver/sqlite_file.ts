@@ -21,7 +21,7 @@ export interface SqliteFile {
   release(): void;
 }
 
-/** Claims a file for one library, or throws. For `:memory:`, creates a temporary file. */
+/** Claims a file for one library, or throws. `:memory:` is a temporary file for its connections. */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
   const claimed = claimFile(path, library);

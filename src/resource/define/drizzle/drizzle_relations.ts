@@ -214,7 +214,10 @@ function olderRelation(
   return isMany ? toMany(target, ends) : hasOne(target, ends);
 }
 
-/** Returns the columns of the only opposite relation, of any name if this has none, or null. */
+/**
+ * Returns the columns of the opposite relation. As in Drizzle, a relation without a name has any
+ * opposite relation. Null unless exactly one candidate has columns.
+ */
 function inverseEnds(
   table: Target,
   { target, config: { relationName } }: OlderRelation,

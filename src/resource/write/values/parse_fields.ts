@@ -224,7 +224,7 @@ export function parseKeyFields(
   return [...values.values()];
 }
 
-/** Returns the fields without immutable fields, which throw a 422 with `strictInput`. */
+/** Returns the fields without immutable fields. With `strictInput`, throws a 422 for them. */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { fields: { immutable }, strictInput }: Resource,

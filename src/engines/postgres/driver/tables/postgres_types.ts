@@ -119,7 +119,7 @@ const usedTypes = `
   )
   SELECT oid FROM used`;
 
-/** Types with an order, such as `cidr`, without `regclass` and others of internal numbers. */
+/** Types with an order, such as `cidr`. Excludes `regclass` and others with internal numbers. */
 const sortedTypes = `
   SELECT s.oid FROM (
     SELECT o.opcintype FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod

@@ -4,7 +4,10 @@ import type { PostgresConnection, PostgresResult, ScheduledRead } from "../postg
 import type { BoundStatement } from "../prepared_statements.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
-/** Returns the statement that takes on an identity until the end of its transaction. */
+/**
+ * Returns the statement that takes on an identity until the end of its transaction. It returns no
+ * row, because the settings (such as claims) can be long.
+ */
 export function identityStatement({ role, settings }: DatabaseIdentity): BoundStatement {
   const all = [["role", role], ...Object.entries(settings)];
   const calls = all.map((_one, n) => `set_config($${2 * n + 1}, $${2 * n + 2}, true)`);
