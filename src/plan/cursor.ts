@@ -15,9 +15,8 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values can differ between two statements. No value then identifies
- * the end of a page, so the position counts the rows before it, and contains a hash of the last
- * ones.
+ * A position in an order whose values can differ between two statements, so that no value marks the
+ * end of a page. It counts the rows before it, and contains a hash of the last ones.
  */
 export interface CountedPosition {
   readonly rows: number;

@@ -1,7 +1,6 @@
 /**
- * The error of a response whose body failed after the headers were sent. Closing the connection
- * shows the client that the response is incomplete. The service has already reported the cause, so
- * the listener does not report it.
+ * The error of a response whose body failed after the headers were sent. The closed connection
+ * shows the client that it is incomplete. The service, not the listener, has reported the cause.
  */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {

@@ -55,8 +55,7 @@ export function exceededJsonLimit(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // A level has at least two characters, and a member at least five (`"":1,`), so a short string
-  // cannot exceed a limit.
+  // A level has at least two characters, and a member five (`"":1,`): short strings fit.
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;

@@ -196,8 +196,7 @@ export function refersTo(
 
 /**
  * Returns true if new rows must set the column. A key column of SQLite that is not `notNull` can be
- * NULL in existing rows. New rows need it nevertheless, because requests cannot address a row
- * without a key.
+ * NULL in existing rows, but requests cannot address a new row without a key.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;

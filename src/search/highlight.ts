@@ -13,9 +13,8 @@ interface Span {
 }
 
 /**
- * Marks the found words in a string. The result is HTML with `<em>` as its only tag; all else is
- * escaped. For a long string, it contains only the text around the first matches. Returns null if
- * nothing matches.
+ * Marks found words. The result is HTML with `<em>` as its only tag; all else is escaped. For a
+ * long string, it is the text around the first matches. Returns null if nothing matches.
  */
 export function highlight(
   text: string,

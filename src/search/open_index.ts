@@ -24,9 +24,8 @@ export interface OpenIndexOptions {
 }
 
 /**
- * An index that the app searches and writes. After the start, the app creates and fills the index
- * in the background, with retries. Until then, a search waits for a short time, and then fails with
- * a 503.
+ * An index that the app searches and writes. After the start, the app fills the index in the
+ * background, with retries. Until then, a search waits for a short time, then fails with a 503.
  */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -107,9 +106,8 @@ export class OpenIndex implements IndexedTable {
   }
 
   /**
-   * Returns a SELECT of the matching documents, among the rows that the request may read. Rejects
-   * with a 503 if the engine does not respond or the index is not filled yet, and a 422 for too
-   * many documents.
+   * Returns a SELECT of the matching documents among readable rows. Rejects with a 503 if the
+   * engine does not respond or the index is not filled yet, and a 422 for too many documents.
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;

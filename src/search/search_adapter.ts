@@ -53,9 +53,8 @@ export interface IndexBackend {
    */
   validate?(): Promise<void>;
   /**
-   * Called once, before {@link prepare}. The engine must call `report` when it has lost the
-   * prepared index. The index is then prepared and filled again, and searches fail with 503 until
-   * then.
+   * Called once, before {@link prepare}. The engine calls `report` when it has lost the index. The
+   * index is then prepared and filled again, and searches fail with 503 until then.
    */
   onLost?(report: () => void): void;
   /** Resolves if the engine still has the index, for `/readyz`. Absent if it cannot be lost. */

@@ -19,9 +19,8 @@ const plainWordPattern = /[a-z0-9]+/g;
 const maxWordLength = 64;
 
 /**
- * Returns the words of a string in folded form: lower case, without diacritics, with variants of
- * letters unified. All engines receive these words, from rows and from searches, so that all agree
- * on what a word is.
+ * Returns the folded words of a string: lower case, without diacritics, with variants of letters
+ * unified. Engines receive these words from rows and from searches, so that all agree on words.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];

@@ -134,8 +134,7 @@ export interface Dialect {
   ): Fragment;
   /**
    * Returns the first rows of each of the {@link listed} keys, found key by key. The rows of one
-   * key are adjacent and in order: the columns, then the ordinal of the key. Requires that no
-   * primary key is NULL.
+   * key are adjacent and in order: the columns, then the key's ordinal. No primary key may be NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**

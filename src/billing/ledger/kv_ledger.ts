@@ -264,8 +264,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // No other commit can write an entry with this sequence number, so the stored entry proves
-        // that this commit happened.
+        // No other commit can write an entry with this number: the stored entry proves this commit.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);

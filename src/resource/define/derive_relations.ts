@@ -62,9 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows by priority. Names are assigned to the groups in order. Keys within
- * one schema precede keys between schemas. In both cases, keys that are named after their table
- * come first.
+ * Groups relations to many rows by priority, in which they get names. Keys within one schema
+ * precede keys between schemas, and keys that are named after their table precede others.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

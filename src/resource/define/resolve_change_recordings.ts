@@ -44,8 +44,7 @@ export async function resolveChangeRecordings(
     const isRecordable = ({ recordable }: TableInfo) => recordable;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isRecordable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
-    // Streams that include rows through a link table also need the changes of the link table, even
-    // if no resource serves it.
+    // Streams through a link table need its changes, even if no resource serves the table.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isRecordable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

@@ -32,9 +32,8 @@ type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
- * Resolves the option `fields`: each list is either fixed, or a function of the user. The results
- * of a function are limited to a fixed list. Throws a plain Error for a column that the table does
- * not have.
+ * Resolves the option `fields`: each list is fixed, or a function of the user whose results are
+ * limited to a fixed list. Throws a plain Error for a column that the table does not have.
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},

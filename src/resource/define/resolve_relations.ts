@@ -17,9 +17,8 @@ import {
 import { deriveRelations } from "./derive_relations.ts";
 
 /**
- * Resolves the relations of all resources: the declared relations, and the relations that foreign
- * keys imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid
- * declaration.
+ * Resolves the relations of all resources: declared ones, and those that foreign keys imply.
+ * Definitions without `db` use `driver`. Throws a plain Error for an invalid declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],

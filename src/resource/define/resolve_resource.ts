@@ -109,8 +109,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
     capabilities: {
       ...possible,
       enableRestore: softDelete !== null && possible.enableDelete,
-      // If policies hide rows from the service's role, the role cannot create the index, because
-      // the index would contain the hidden rows.
+      // If policies hide rows from the service's role, it cannot index the hidden rows.
       get enableSearch() {
         return search !== null && shared.roleRights.known(table)?.hidesRows !== true;
       },

@@ -17,8 +17,7 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // The parameter `numbers=safe` selects a form of numbers. Clients can add it to any type.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // The offered types include `numbers=safe`, because a range of `Accept` with a parameter matches
-  // no type without the parameter.
+  // The types include `numbers=safe`, because `Accept` with a parameter matches only with it.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

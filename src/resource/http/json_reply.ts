@@ -94,9 +94,8 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The content type of a body with safe numbers. It proves that the service has responded, and not a
- * proxy. The charset comes first, because nginx decides by the beginning of the type whether to
- * compress.
+ * The content type of safe numbers, which proves that the service and not a proxy has responded.
+ * The charset comes first: nginx decides by the beginning of the type whether to compress.
  */
 export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,

@@ -64,8 +64,7 @@ export class ReceivingBodyLimiter {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part counts when its read begins. If it counted when it arrives, a slow client could use up
-    // the limit for other clients.
+    // A part counts from its read on: a slow client could otherwise use up the limit of others.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

@@ -67,9 +67,8 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
 }
 
 /**
- * Creates the function that counts the bytes of a row in the response. For a JSON document, it also
- * counts the memory of arrays and objects, because small ones need many times the memory of their
- * text.
+ * Creates the function that counts the bytes of a row in the response. In a JSON document, small
+ * arrays and objects need many times the memory of their text, which it also counts.
  */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],

@@ -12,9 +12,8 @@ const maxBytesInMemory = 4 * 1024 * 1024;
 const readBytes = 256 * 1024;
 
 /**
- * The prepared rows of an import before the first row is written. Few rows stay in memory. Many
- * rows go to a temporary file. It is deleted as soon as it is open, so that it disappears with the
- * process.
+ * The prepared rows of an import before the first row is written. Few rows stay in memory, and many
+ * go to a temporary file, which is deleted when it is open, and so ends with the process.
  */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;

@@ -20,8 +20,7 @@ export interface OpenTransaction {
   readonly base: Driver;
   /**
    * Runs `work` within the transaction. If `work` throws, only its changes are rolled back. Throws
-   * a plain Error after the transaction has ended. `isSystem` is true if `work` has the rights of
-   * the service.
+   * a plain Error after the transaction. `isSystem` means that `work` has the service's rights.
    */
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }

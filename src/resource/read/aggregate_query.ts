@@ -29,8 +29,7 @@ const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
  * Parses the query parameters of an aggregate, except for its filter. Unknown fields, hidden fields
- * and fields that cannot be summed or compared cause an equal 400, so that hidden fields are not
- * revealed.
+ * and fields of unsuitable kinds cause an equal 400, which reveals no hidden field.
  */
 export function parseAggregateQuery(
   query: Query,

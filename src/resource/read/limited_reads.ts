@@ -18,9 +18,8 @@ export function limitedReadConnection(
 }
 
 /**
- * Returns {@link limitedReadConnection} for rows that the response shows. The reads stop with a 503
- * as soon as the response would exceed the memory limit for undelivered responses. The client can
- * retry later.
+ * Returns {@link limitedReadConnection} for rows of the response. The reads stop with a 503 when
+ * the response would exceed the memory limit for undelivered responses. The client can retry.
  */
 export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;

@@ -99,9 +99,8 @@ interface OwnedPath {
 }
 
 /**
- * Splits a path after its longest prefix that is the path of a resource. Decodes each part once,
- * and only as many parts as the longest resource path has, because a client can send any number of
- * parts.
+ * Splits a path after its longest prefix that is a resource's path. Decodes each part once, and no
+ * more parts than the longest resource path has: a client can send any number of parts.
  */
 function splitOwned(
   path: string,

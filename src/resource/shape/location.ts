@@ -4,8 +4,7 @@ import type { Resource } from "../model/resource.ts";
 
 /**
  * Returns the `Location` header of a new row. Returns none if the caller cannot see the key, or if
- * the key is so long that proxies refuse the header: nginx permits 4 kB for all headers of a
- * response.
+ * the key is too long for proxies: nginx permits 4 kB for all headers of a response.
  */
 export function locationOf(
   row: Row,

@@ -35,9 +35,8 @@ export interface PathUpdate {
 }
 
 /**
- * Updates the requested row and returns it. Throws a 404 if the user is not allowed to see the row,
- * and a 412 if the row has changed. Throws a 403 if the row is outside the scope before or after
- * the update.
+ * Updates the requested row and returns it. Throws a 404 if the user may not see the row, a 412 if
+ * it has changed, and a 403 if it is outside the scope before or after the update.
  */
 export async function updateRow(
   { target, set, readsFirst }: PathUpdate,

@@ -43,8 +43,7 @@ export class FairQueue<Item> {
 
   /**
    * Takes the next item, or returns undefined if there is none. After that, the item's identity
-   * comes last. If `mayGo` returns false for the first item of an identity, the identity is
-   * skipped.
+   * comes last. Skips an identity if `mayGo` returns false for its first item.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {

@@ -22,8 +22,7 @@ const maxDigits = 1000;
 
 /**
  * Returns the normal form of a decimal: without exponent, leading zeros, `+` and `-0`, such as
- * `-007.50` → `-7.50` and `1e-7` → `0.0000001`. Returns null for other strings, and for more than
- * 1000 digits.
+ * `-007.50` → `-7.50` and `1e-7` → `0.0000001`. Null for other strings and above 1000 digits.
  */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);

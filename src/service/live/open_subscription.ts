@@ -39,9 +39,8 @@ export interface SubscriptionOpener {
 export type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
 /**
- * Prepares one subscription of a multiplexed stream: a `GET` request for its path by the same
- * caller. This inner request passes all middlewares and limits. Its stream becomes a part of the
- * multiplexed stream.
+ * Prepares one subscription of a multiplexed stream: a `GET` for its path by the same caller,
+ * through all middlewares and limits. Its stream becomes a part of the multiplexed stream.
  */
 export function prepareSubscription(
   subscription: LiveSubscription,

@@ -151,8 +151,7 @@ export class GroupCommit {
       }
       await this.#commit(group);
     } catch (error) {
-      // If even the rollback fails, nothing is committed, so all jobs are rejected. The next group
-      // then starts with a rollback.
+      // If even the rollback fails, nothing is committed. The next group starts with a rollback.
       for (const { job } of group.finished) job.reject(error);
     }
   }

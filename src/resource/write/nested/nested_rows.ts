@@ -33,8 +33,7 @@ export interface EmbeddedRows {
 
 /**
  * A step of the write of nested rows. Rows of one table are created together, looked up by key, or
- * inserted into a link table. A step of another kind updates the requested row, or changes which
- * rows are related.
+ * linked by a link table. Another step updates the requested row, or changes related rows.
  */
 export type RowsStep =
   | {

@@ -147,8 +147,7 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A stored response is a second statement, and a part of a transaction needs a savepoint, so
-    // both need a transaction.
+    // A stored response, or a savepoint in another transaction, needs a second statement.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
