@@ -125,11 +125,7 @@ export interface UpdateRequests<
   UpdateOptions = UpdateOptionsOf<R>,
 > {
   /** Changes the fields that the patch contains. */
-  update(
-    key: R["key"],
-    patch: R["update"],
-    options?: UpdateOptions,
-  ): Promise<Tagged<R["row"]>>;
+  update(key: R["key"], patch: R["update"], options?: UpdateOptions): Promise<Tagged<R["row"]>>;
   /** Replaces a row. Fields that the body omits get their defaults. */
   replace(key: R["key"], body: ReplaceBody<R>, options?: Options): Promise<Tagged<R["row"]>>;
 }

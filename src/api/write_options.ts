@@ -85,11 +85,7 @@ export type ReplaceBody<
     & Pick<R["update"], keyof R["update"] & Relations>;
 
 /** An item of a batch, which can contain its own `optimisticId`. */
-export type BatchItem<Body> = Body & {
-  readonly _optimisticId?: string;
-};
+export type BatchItem<Body> = Body & { readonly _optimisticId?: string };
 
 /** An item of a batch that changes rows, which can contain its own `ifMatch`. */
-export type ConditionalItem<Body> = BatchItem<Body> & {
-  readonly _ifMatch?: string;
-};
+export type ConditionalItem<Body> = BatchItem<Body> & { readonly _ifMatch?: string };

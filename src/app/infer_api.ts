@@ -137,9 +137,8 @@ export type InferredMembers<
 /** @internal The nested rows that a new row's body can contain for a relation to resources. */
 export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
   ? unknown
-  : Type extends "hasMany" | "manyToMany" ?
-      | readonly InferredNested<Target>[]
-      | Omit<InferredChange<Target, Type>, "disconnect" | "set">
+  : Type extends "hasMany" | "manyToMany"
+    ? readonly InferredNested<Target>[] | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
 /** @internal The changes of related rows that a body can contain for a relation to resources. */

@@ -44,11 +44,7 @@ export async function openActAs<Config extends ParsedConfig>(
     driverActingAs(db.driver, { role, settings: {} }),
   ]));
   return {
-    config: {
-      ...given,
-      db,
-      resources: given.resources.map(withoutStreams),
-    },
+    config: { ...given, db, resources: given.resources.map(withoutStreams) },
     acting: {
       identityOf,
       columnRightsOf(table) {

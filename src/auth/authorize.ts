@@ -37,10 +37,7 @@ export function authorize(
     if (user === null || (access !== "update" && access !== "delete")) {
       return grant(access, user, rows, rows);
     }
-    return chain(
-      visibleRows(rows, user, policy),
-      (visible) => grant(access, user, rows, visible),
-    );
+    return chain(visibleRows(rows, user, policy), (visible) => grant(access, user, rows, visible));
   });
 }
 

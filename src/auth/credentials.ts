@@ -23,10 +23,7 @@ export function createCredentials(
     for (let index = start; index < authenticators.length; index++) {
       const found = authenticators[index]?.identify(request) ?? null;
       if (found instanceof Promise) {
-        return chain(
-          found,
-          (one) => one === null ? identifyFrom(index + 1, request) : accept(one),
-        );
+        return chain(found, (one) => one === null ? identifyFrom(index + 1, request) : accept(one));
       }
       if (found !== null) return accept(found);
     }

@@ -111,9 +111,7 @@ export function createBillingOperations(options: BillingOperationsOptions): Bill
 }
 
 /** Returns the provider's function that creates a portal. Throws a 501 if it has none. */
-export function portalOf(
-  provider: BillingProvider,
-): NonNullable<BillingProvider["createPortal"]> {
+export function portalOf(provider: BillingProvider): NonNullable<BillingProvider["createPortal"]> {
   if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
   return provider.createPortal.bind(provider);
 }

@@ -139,10 +139,7 @@ export interface Billing extends BillingOperations {
  * ```
  */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
-  const read = billingOptionRules.read(options, {
-    subject: "Cannot open billing",
-    path: "",
-  });
+  const read = billingOptionRules.read(options, { subject: "Cannot open billing", path: "" });
   const { kv, runtime = systemRuntime(consoleObserver()) } = read;
   const plans = new BillingPlans(read.plans);
   requireSecret(read, runtime);
@@ -201,13 +198,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
       : new RateLimiter("billing", fixedWindowPolicy("requests", rateLimit), buckets, clock),
     clock,
   });
-  return {
-    routes,
-    credits,
-    ...operations,
-    deliveries: () => log.deliveries,
-    close,
-  };
+  return { routes, credits, ...operations, deliveries: () => log.deliveries, close };
 }
 
 /** Throws in production without a webhook secret: any sender could then grant credits. */

@@ -30,11 +30,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
       middleware: dnsRebindingGuard(rights),
       search: databaseSearch(),
       resources: [
-        resource(books, {
-          ...granted,
-          id: books.id,
-          etag: { versionField: books.version },
-        }),
+        resource(books, { ...granted, id: books.id, etag: { versionField: books.version } }),
         resource(authors, { ...granted, id: authors.id }),
         resource(members, { ...granted, id: members.id }),
         resource(loans, { ...granted, id: loans.id }),

@@ -33,10 +33,7 @@ export const serveCommandLineOptions = {
     shown: "PATH",
     says: ["the path that a proxy removes from requests, like /v1; with DATABASE"],
   },
-  write: {
-    type: "boolean",
-    says: ["open DATABASE for writing; writes need the printed token"],
-  },
+  write: { type: "boolean", says: ["open DATABASE for writing; writes need the printed token"] },
   triggers: {
     type: "boolean",
     says: [
@@ -85,10 +82,7 @@ export const serveCommandLineOptions = {
     shown: "FILE",
     says: ["an extension of SQLite to load; may be given several times"],
   },
-  search: {
-    type: "boolean",
-    says: ["/search on every table with texts; with DATABASE"],
-  },
+  search: { type: "boolean", says: ["/search on every table with texts; with DATABASE"] },
   ui: {
     type: "boolean",
     says: ["the dashboard at /__service/ui, for this machine alone; edits with --write"],

@@ -85,11 +85,7 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
  * same rows for each post of an author. In such a case, IN has a list of the matching rows' keys,
  * which does not depend on the row, and which the database computes once.
  */
-function compileRelated(
-  related: Related,
-  context: Context,
-  depth: number,
-): Fragment {
+function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;
   const { dialect } = context;
   const isOnce = isListed(related, context);

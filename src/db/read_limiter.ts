@@ -102,9 +102,7 @@ export class ReadLimiter {
           resolve(read);
         },
       };
-      if (!this.#waiting.add(identity, waiter)) {
-        return reject(overloaded("too many wait already"));
-      }
+      if (!this.#waiting.add(identity, waiter)) return reject(overloaded("too many wait already"));
       stop = watchRead(limits, Math.min(limits.timeoutMs, waitLimitMs), clock, (why) => {
         this.#waiting.remove(identity, waiter);
         reject(overloaded(reasons[why]));

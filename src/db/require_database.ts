@@ -18,8 +18,7 @@ export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefin
   return testedValue<Database | DrizzleDatabase>(
     takes,
     (given) =>
-      isDrizzleDatabase(given) ||
-      typeof given === "object" && given !== null && "driver" in given,
+      isDrizzleDatabase(given) || typeof given === "object" && given !== null && "driver" in given,
   ).advising(advice);
 }
 

@@ -23,10 +23,7 @@ export interface RowReader {
   readonly compile: CompilePlan;
   readonly onInvalidValue: OnInvalidValue;
   /** Decodes rows to objects. Each row of `cells` is in the order of `columns`. */
-  toRows(
-    cells: readonly (readonly SqlValue[])[],
-    columns: readonly ColumnInfo[],
-  ): readonly Row[];
+  toRows(cells: readonly (readonly SqlValue[])[], columns: readonly ColumnInfo[]): readonly Row[];
 }
 
 export interface FetchedRows {

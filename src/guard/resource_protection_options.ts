@@ -65,10 +65,7 @@ export const costOptionRule = number({ from: 0 }).fitting(
   (cost) => cost === 0 || cost >= minTokenAmount,
 );
 
-const operations = listOf(
-  "operations",
-  oneOf<GuardedKind>("read", "create", "update", "delete"),
-);
+const operations = listOf("operations", oneOf<GuardedKind>("read", "create", "update", "delete"));
 
 export const powGateOptionRule = either(
   flag(),

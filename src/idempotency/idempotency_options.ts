@@ -18,9 +18,6 @@ const members = {
   ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).default(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 
-export const idempotencyOptionRules = either(
-  off(),
-  group(members),
-).default({});
+export const idempotencyOptionRules = either(off(), group(members)).default({});
 
 export type ResolvedIdempotencyOptions = OptionValues<typeof members>;

@@ -152,10 +152,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /** Makes a record belong to another claim, if it has not changed since it was read. */
-  async #takeOver(
-    { id, owner, fingerprint }: IdempotencyClaim,
-    found: Found,
-  ): Promise<boolean> {
+  async #takeOver({ id, owner, fingerprint }: IdempotencyClaim, found: Found): Promise<boolean> {
     const { changed } = await this.#run(
       sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
           ${leaseUntil} = ${this.#leaseEnd()}, ${expiresAt} = ${this.#recordEnd()}

@@ -63,8 +63,7 @@ export class CredentialCache {
     if (running !== undefined) return running;
     // The time before the read, so that a change during the read is found within `recheckMs`.
     const readAt = this.#options.clock.elapsedMs();
-    const reading = this.#options.read(text, true)
-      .then((state) => this.#learn(text, state, readAt))
+    const reading = this.#options.read(text, true).then((state) => this.#learn(text, state, readAt))
       .finally(() => this.#reading.delete(text));
     this.#reading.set(text, reading);
     return reading;

@@ -106,6 +106,6 @@ export type KeyValueMutation =
   | { readonly kind: "delete"; readonly key: KeyValueKey };
 
 /** The result of a {@link KeyValueCommit}. `ok` is true if all checks succeeded. */
-export type KeyValueCommitResult =
-  | { readonly ok: true; readonly versionstamp: string }
-  | { readonly ok: false };
+export type KeyValueCommitResult = { readonly ok: true; readonly versionstamp: string } | {
+  readonly ok: false;
+};

@@ -80,8 +80,7 @@ class MemoryRecords {
     const prefixCode = encodePrefix(prefix);
     const start = after === undefined ? null : encodeKey(after);
     const codes = [...this.#records.keys()].filter((code) =>
-      isBelowPrefix(prefixCode, code) &&
-      (start === null || (reverse ? code < start : code > start))
+      isBelowPrefix(prefixCode, code) && (start === null || (reverse ? code < start : code > start))
     ).sort();
     if (reverse) codes.reverse();
     return codes.values().map((code) => this.#live(code)).filter((record) => record !== undefined)
@@ -117,10 +116,7 @@ class MemoryRecords {
     return record === undefined || record.expiresAt <= this.#clock.now() ? undefined : record;
   }
 
-  #prepared(
-    mutation: KeyValueCommit["mutations"][number],
-    versionstamp: string,
-  ): PreparedRecord {
+  #prepared(mutation: KeyValueCommit["mutations"][number], versionstamp: string): PreparedRecord {
     const { key } = mutation;
     const code = encodeKey(key);
     if (mutation.kind === "delete") return [code, null];

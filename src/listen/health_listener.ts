@@ -130,7 +130,5 @@ async function writeResponse(
     `HTTP/1.1 ${response.status} \r\n${lines.join("\r\n")}\r\n\r\n`,
   );
   const message = new Uint8Array(isHead ? head : [...head, ...body]);
-  for (let sent = 0; sent < message.length;) {
-    sent += await connection.write(message.subarray(sent));
-  }
+  for (let sent = 0; sent < message.length;) sent += await connection.write(message.subarray(sent));
 }

@@ -58,11 +58,7 @@ export const toolDefinitions = {
 
 export type ToolName = keyof typeof toolDefinitions;
 
-function tool(
-  description: string,
-  members: Readonly<Record<string, JsonSchema>>,
-  isWrite = false,
-) {
+function tool(description: string, members: Readonly<Record<string, JsonSchema>>, isWrite = false) {
   const entries = Object.entries(members);
   return {
     description,

@@ -146,10 +146,7 @@ export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
     shape: { kind: "named", each },
     readParts: (given, place) =>
       Object.fromEntries(
-        namesOf(given).map((name) => [
-          name,
-          each.read(memberOf(given, name), inside(place, name)),
-        ]),
+        namesOf(given).map((name) => [name, each.read(memberOf(given, name), inside(place, name))]),
       ),
   });
 }

@@ -84,9 +84,7 @@ export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;
   if (another === undefined) return comparison(equalOperator, only, key);
-  return and(
-    ...primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
-  );
+  return and(...primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])));
 }
 
 export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
@@ -117,9 +115,7 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
  * identify the same row, even if the keys are stored in different forms.
  */
 export function keyId(key: Key, table: KeyColumns): string {
-  return JSON.stringify(
-    table.primaryKey.map((column, index) => identityText(key[index], column)),
-  );
+  return JSON.stringify(table.primaryKey.map((column, index) => identityText(key[index], column)));
 }
 
 export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {

@@ -17,16 +17,13 @@ export function deadline(limitMs: number, clock: Clock, tooLate: () => Error): D
     within(work) {
       return new Promise((resolve, reject) => {
         const cancel = clock.after(leftMs(), () => reject(tooLate()));
-        work.then(
-          (value) => {
-            cancel();
-            resolve(value);
-          },
-          (error) => {
-            cancel();
-            reject(error);
-          },
-        );
+        work.then((value) => {
+          cancel();
+          resolve(value);
+        }, (error) => {
+          cancel();
+          reject(error);
+        });
       });
     },
   };

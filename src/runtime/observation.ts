@@ -6,9 +6,7 @@ import type { TablesChanged } from "./observations/tables_changed.ts";
 /** An observation: an event that the service reports to an {@link Observer} for the operator. */
 export type Observation =
   | {
-    [Kind in keyof ObservationFacts]:
-      & { readonly kind: Kind }
-      & Readonly<ObservationFacts[Kind]>;
+    [Kind in keyof ObservationFacts]: { readonly kind: Kind } & Readonly<ObservationFacts[Kind]>;
   }[keyof ObservationFacts]
   | RequestObservation
   | OperatorObservation

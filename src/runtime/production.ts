@@ -16,7 +16,6 @@ export function isInProduction(
   const variable = "SERVICE_ENV";
   // Many shell scripts set a variable to the empty string to remove it.
   const inherited = runtime.environment(variable) || undefined;
-  const found = env ??
-    envOptionRule.read(inherited, { subject: "Cannot start", path: variable });
+  const found = env ?? envOptionRule.read(inherited, { subject: "Cannot start", path: variable });
   return found === "production" || isOnDenoDeploy(runtime);
 }

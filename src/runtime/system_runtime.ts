@@ -18,9 +18,7 @@ export const systemClock: Clock = {
   after: callAfter,
 };
 
-const systemRandom: Random = {
-  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-};
+const systemRandom: Random = { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) };
 
 /** The maximum delay of a timer, in milliseconds. A timer fires immediately for a longer delay. */
 const maxTimerMs = 2 ** 31 - 1;

@@ -61,12 +61,9 @@ export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
 /** The type of a row in JSON, whose members have the type {@link ServedValue}. */
 export type ServedRow<Row> =
   // Because of the intersection, editors show the members and not the type's name.
-  & { [Key in keyof Row]: ServedValue<Row[Key]> }
-  & unknown;
+  { [Key in keyof Row]: ServedValue<Row[Key]> } & unknown;
 
-export function tableInfoOf(
-  source: TableLike<unknown, unknown> | ColumnLike<unknown>,
-): TableInfo {
+export function tableInfoOf(source: TableLike<unknown, unknown> | ColumnLike<unknown>): TableInfo {
   if (isObject(source)) {
     if (hasTableInfo(source)) return source[tableInfoKey];
     if (isDrizzleTable(source)) return describe(source);

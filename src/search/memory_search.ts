@@ -117,11 +117,7 @@ class MemoryIndex implements IndexBackend {
     this.#removed.delete(id);
     this.#documents.delete(id);
     if (texts !== null) {
-      this.#documents.set(id, {
-        key,
-        texts: documentWords(texts),
-        version,
-      });
+      this.#documents.set(id, { key, texts: documentWords(texts), version });
       return;
     }
     this.#removed.set(id, version);

@@ -77,9 +77,7 @@ export function createAuthentication(
     return response;
   }
 
-  async function tolerated(
-    ...[context, next]: Parameters<Middleware>
-  ): Promise<Response | void> {
+  async function tolerated(...[context, next]: Parameters<Middleware>): Promise<Response | void> {
     let isPassed = false;
     try {
       const response = await given(context, () => {

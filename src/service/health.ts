@@ -31,10 +31,7 @@ export async function readiness(
   const ready = !draining && results.every(([, result]) => result.status !== "unavailable");
   return {
     status: ready ? 200 : 503,
-    body: {
-      status: ready ? "ready" : "unavailable",
-      checks: Object.fromEntries(results),
-    },
+    body: { status: ready ? "ready" : "unavailable", checks: Object.fromEntries(results) },
   };
 }
 

@@ -6,8 +6,7 @@
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();
-  return text
-    .replace(/[Σς]/g, "σ")
+  return text.replace(/[Σς]/g, "σ")
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 

@@ -93,10 +93,7 @@ function withValue(values: readonly SqlValue[], value: SqlValue): readonly SqlVa
   return values.length === 0 ? [value] : [...values, value];
 }
 
-function withValues(
-  values: readonly SqlValue[],
-  more: readonly SqlValue[],
-): readonly SqlValue[] {
+function withValues(values: readonly SqlValue[], more: readonly SqlValue[]): readonly SqlValue[] {
   return values.length === 0 ? more : [...values, ...more];
 }
 

@@ -111,10 +111,7 @@ export function reverseGrant(
     ...textsOf(given.reason, { key: given.grantKey }),
   });
   const reversed = grant.reversed + amount;
-  return {
-    ...recorded(entry, keyed === null ? null : fingerprint),
-    grant: { ...grant, reversed },
-  };
+  return { ...recorded(entry, keyed === null ? null : fingerprint), grant: { ...grant, reversed } };
 }
 
 export interface ReserveOutcome {
@@ -202,10 +199,7 @@ export function endReservation(
   posting.hold(holds.filter((one) => one !== hold));
   const kind = state === "committed" ? "commit" : "release";
   const { balance } = posting.post({ kind, amount: hold.amount - spent, reservation: id });
-  return {
-    result: { ok: true, balance, replayed: false, state },
-    record: recordOf(hold, state),
-  };
+  return { result: { ok: true, balance, replayed: false, state }, record: recordOf(hold, state) };
 }
 
 /** Ends expired reservations and returns their credits. Returns the changed records. */

@@ -172,10 +172,7 @@ function requireJson({ req }: Context): void {
   );
 }
 
-function originsOf(
-  context: Context,
-  { returnOrigins }: BillingRoutesOptions,
-): readonly string[] {
+function originsOf(context: Context, { returnOrigins }: BillingRoutesOptions): readonly string[] {
   return returnOrigins ?? [new URL(context.req.url).origin];
 }
 
@@ -184,10 +181,7 @@ function originsOf(
  * from Hono's cache if a middleware has read them, else from the request. Throws a 400, 408 or 413,
  * and a plain Error if a middleware has read the body without keeping it.
  */
-async function readRequestBytes(
-  { req }: Context,
-  clock: Clock,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
   // Uses only bytes from the cache: a decoded string may differ from the bytes that were sent.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());

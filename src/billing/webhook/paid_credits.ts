@@ -73,10 +73,7 @@ function creditsOf(
   const isCount = ({ line: { quantity } }: PaidPlan) =>
     Number.isSafeInteger(quantity) && quantity > 0;
   if (!bought.every(isCount)) return "quantity";
-  const sum = bought.reduce(
-    (sum, { plan, line }) => sum + (plan.credits ?? 0) * line.quantity,
-    0,
-  );
+  const sum = bought.reduce((sum, { plan, line }) => sum + (plan.credits ?? 0) * line.quantity, 0);
   if (!Number.isSafeInteger(sum)) return "quantity";
   return sum === 0 ? "no-credits" : sum;
 }

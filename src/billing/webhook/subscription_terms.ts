@@ -60,10 +60,7 @@ export function termsAt(
 }
 
 /** Returns the terms after the change of price for which an invoice is; undefined if unknown. */
-export function termsAfterChange(
-  history: readonly SubscriptionTerms[],
-  at: string,
-) {
+export function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];
     const isChange = before !== undefined && before.unknownFrom === undefined &&

@@ -32,9 +32,7 @@ export interface WebhookCallbacks {
    * Returns the account of an event. Undefined means the account in the metadata. A browser can set
    * the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
    */
-  readonly resolveAccount?:
-    | ((event: BillingEvent) => MaybePromise<string | undefined>)
-    | undefined;
+  readonly resolveAccount?: ((event: BillingEvent) => MaybePromise<string | undefined>) | undefined;
 }
 
 export interface WebhookOptions extends WebhookCallbacks {

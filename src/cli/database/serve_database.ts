@@ -218,10 +218,7 @@ interface WritingOptions {
 type WritableDatabase = Awaited<ReturnType<typeof openForWriting>>;
 
 /** Prints how opening for writing will change a SQLite file, then opens the database. */
-async function openForWriting(
-  url: string,
-  options: WritingOptions,
-) {
+async function openForWriting(url: string, options: WritingOptions) {
   const { schema, additions, observe } = options;
   if (schema !== null && !isServerUrl(url)) {
     throw new Error("The option --changes-schema belongs to the URL of a Postgres");

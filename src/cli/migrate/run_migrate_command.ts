@@ -204,11 +204,7 @@ function showFile(
   print(`-- ${name}${state}\n${statements.map((statement) => `${statement};`).join("\n")}`);
 }
 
-function requireYes(
-  { yes }: MigrateCommand,
-  { ask }: MigrateTerminal,
-  question: string,
-): void {
+function requireYes({ yes }: MigrateCommand, { ask }: MigrateTerminal, question: string): void {
   if (yes) return;
   if (ask === null) throw new Error("Cannot ask for a yes without a terminal: add --yes");
   if (!ask(question)) throw new Error("Nothing was changed.");

@@ -17,10 +17,7 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),
-        defaults: searchOutboxOptionRules.read(undefined, {
-          subject: "Cannot read",
-          path: "",
-        }),
+        defaults: searchOutboxOptionRules.read(undefined, { subject: "Cannot read", path: "" }),
         runtime,
       });
       await run(command, outbox);

@@ -119,11 +119,7 @@ interface WorkerState {
   isReplaced: boolean;
 }
 
-function replaceable(
-  app: App,
-  state: WorkerState,
-  supervisor: SupervisorChannel,
-): Listenable {
+function replaceable(app: App, state: WorkerState, supervisor: SupervisorChannel): Listenable {
   return {
     fetch: app.fetch,
     announceStop() {

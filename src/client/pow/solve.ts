@@ -19,9 +19,6 @@ export const solveOptionRules = group(
  * @throws {RangeError} If the difficulty is over 32, which no client can solve in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
-  const read = solveOptionRules.read(options, {
-    subject: "Cannot solve the challenge",
-    path: "",
-  });
+  const read = solveOptionRules.read(options, { subject: "Cannot solve the challenge", path: "" });
   return await findNonce(challenge, read);
 }

@@ -58,9 +58,6 @@ export interface ResolvedChangesOptions {
 /** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
   const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptionRules
-    .read(
-      options,
-      { subject: "Cannot start", path: "changes" },
-    );
+    .read(options, { subject: "Cannot start", path: "changes" });
   return { mode, schema, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

@@ -38,9 +38,7 @@ export function printLogPosition(position: Position): string {
   }
   const { epoch, xmin, xmax, running } = position;
   const parts = ["p", epoch, xmin.toString(36), xmax.toString(36)];
-  if (running.length > 0) {
-    parts.push(gaps(running, xmin).map((gap) => gap.toString(36)).join("-"));
-  }
+  if (running.length > 0) parts.push(gaps(running, xmin).map((gap) => gap.toString(36)).join("-"));
   return parts.join(".");
 }
 

@@ -20,9 +20,7 @@ export async function missingParts(
       `SELECT count(*) FROM ${installed.relations} WHERE name LIKE '${pattern}' ESCAPE '~'`,
     ) !== "0";
   const missing = [...await installed.changesOfServing(driver)];
-  if (log && !await has("~_service~_changes")) {
-    missing.push(installed.logParts);
-  }
+  if (log && !await has("~_service~_changes")) missing.push(installed.logParts);
   if (search && !await has("service~_fts~_%")) {
     missing.push("tables named service_fts_* are to be added, for the search");
   }

@@ -42,11 +42,7 @@ export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
   /** Returns the plan for this shape of the template. If there is none, `flatten` creates it. */
-  planOf(
-    text: readonly string[],
-    shape: readonly unknown[],
-    flatten: () => FlatTemplate,
-  ): SqlPlan {
+  planOf(text: readonly string[], shape: readonly unknown[], flatten: () => FlatTemplate): SqlPlan {
     const known = this.#byText.get(text) ?? [];
     for (const plan of known) {
       if (isEqual(plan.shape, shape)) return plan;
@@ -107,11 +103,7 @@ function nameOf(part: SqlPart): string | null {
   return part.kind === "table" ? tableName(part.table).texts.join("") : null;
 }
 
-export function statementOf(
-  plan: SqlPlan,
-  parts: readonly SqlPart[],
-  dialect: Dialect,
-): Statement {
+export function statementOf(plan: SqlPlan, parts: readonly SqlPart[], dialect: Dialect): Statement {
   const fragments: Fragment[] = [];
   const values: SqlValue[] = [];
   for (const { index, place } of plan.rendered) {

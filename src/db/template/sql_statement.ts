@@ -57,11 +57,7 @@ export interface SqlTag {
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
-export function createSqlTag(
-  connection: Connection,
-  dialect: Dialect,
-  plans: SqlPlans,
-): SqlTag {
+export function createSqlTag(connection: Connection, dialect: Dialect, plans: SqlPlans): SqlTag {
   const tag = <R extends object>(
     strings: TemplateStringsArray,
     ...values: readonly unknown[]

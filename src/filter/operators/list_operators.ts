@@ -11,11 +11,7 @@ export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all")
 /** The filter operators for list columns, and for JSON columns whose documents can be lists. */
 export const listOperators: readonly Operator[] = [hasOperator, hasAnyOperator, hasAllOperator];
 
-function listOperator(
-  symbol: string,
-  takes: "item" | "items",
-  quantifier: Quantifier,
-): Operator {
+function listOperator(symbol: string, takes: "item" | "items", quantifier: Quantifier): Operator {
   return {
     symbols: [symbol],
     takes,

@@ -79,10 +79,7 @@ function textOperator({ symbols, takes, work, test, holds }: TextTest): Operator
   };
 }
 
-function negated(
-  symbols: TextTest["symbols"],
-  { takes, work, test, holds }: TextTest,
-): Operator {
+function negated(symbols: TextTest["symbols"], { takes, work, test, holds }: TextTest): Operator {
   return textOperator({
     symbols,
     takes,

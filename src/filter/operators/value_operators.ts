@@ -50,10 +50,7 @@ export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment
   return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
 }
 
-function ordering(
-  symbols: readonly [string, string],
-  holds: (order: number) => boolean,
-): Operator {
+function ordering(symbols: readonly [string, string], holds: (order: number) => boolean): Operator {
   const sign = rawSql(symbols[0]);
   return {
     symbols,

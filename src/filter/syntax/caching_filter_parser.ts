@@ -21,9 +21,7 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
       const known = remembered.get(text);
       if (known !== undefined) return known;
       const syntax = parseFilter(text);
-      if (syntax !== null && remembered.comesAgain(text)) {
-        remembered.keep(text, deepFreeze(syntax));
-      }
+      if (syntax !== null && remembered.comesAgain(text)) remembered.keep(text, deepFreeze(syntax));
       return syntax;
     },
   };

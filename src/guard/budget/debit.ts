@@ -18,7 +18,4 @@ export interface Debit {
 }
 
 /** Charges nothing, for free operations. */
-export const noDebit: Debit = {
-  charge() {},
-  refundExcess() {},
-};
+export const noDebit: Debit = { charge() {}, refundExcess() {} };

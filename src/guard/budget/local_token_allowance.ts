@@ -63,9 +63,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       return spent;
     }
     // A request that has tokens calls the store to return them, because others may need them.
-    if (!toFloor && taken === 0 && this.isKnownShort(amount)) {
-      return this.#result(false, 0);
-    }
+    if (!toFloor && taken === 0 && this.isKnownShort(amount)) return this.#result(false, 0);
     return this.#takeFromStore(demand);
   }
 

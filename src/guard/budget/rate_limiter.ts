@@ -65,11 +65,7 @@ export class RateLimiter {
       limit: this.limit,
       store: this.#store,
       clock: this.#clock,
-    }, [
-      "limit",
-      this.id,
-      shortHash(caller),
-    ]);
+    }, ["limit", this.id, shortHash(caller)]);
     this.#leases.set(caller, lease);
     return lease;
   }

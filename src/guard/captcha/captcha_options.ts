@@ -31,16 +31,10 @@ export const captchaOptionRules = group(
 export type ResolvedCaptchaOptions = ReturnType<typeof resolveCaptchaOptions>;
 
 /** Validates the CAPTCHA options and adds defaults. Throws a plain Error that names the option. */
-export function resolveCaptchaOptions(
-  options: CaptchaOptions,
-  isProduction: boolean,
-) {
+export function resolveCaptchaOptions(options: CaptchaOptions, isProduction: boolean) {
   const { verifier, tokenHeader, allowTestKeys } = captchaOptionRules.required().read(
     options,
-    {
-      subject: "Cannot start",
-      path: "abuseProtection.captcha",
-    },
+    { subject: "Cannot start", path: "abuseProtection.captcha" },
   );
   if (isProduction && verifier.usesTestKeys === true && !allowTestKeys) {
     throw new Error(

@@ -22,9 +22,7 @@ export interface CaptchaVerifier {
    * Verifies a token. Called once for each token. The token is refused after an error, and after
    * any result except `true` and `{ kind: "passed" }`.
    */
-  verify(
-    question: CaptchaQuestion,
-  ): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
+  verify(question: CaptchaQuestion): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
   /** False if the verifier cannot check actions: to configure an action is then an error. */
   readonly hasActions?: boolean | undefined;
   /** True if the keys accept every token: the app then does not start in production. */

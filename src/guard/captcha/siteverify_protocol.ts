@@ -74,12 +74,7 @@ export function createSiteVerifier(
     for (const [name, value] of Object.entries(vendor.extraFields(question))) body.set(name, value);
     const post = read.fetch ?? fetch;
     try {
-      const reply = await post(endpoint, {
-        method: "POST",
-        body,
-        redirect: "error",
-        signal,
-      });
+      const reply = await post(endpoint, { method: "POST", body, redirect: "error", signal });
       const text = await readBytes(reply.body, { limit: maxAnswerLength });
       if (!reply.ok) return { kind: "unavailable", reason: `status ${reply.status}` };
       if (typeof text === "string") return { kind: "unavailable", reason: "an answer too long" };

@@ -99,12 +99,7 @@ type AddRoute = <Input>(route: AccountRoute<Input>) => void;
 function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
   const nothing = { read: () => null, protection: () => null };
   const { logout, logoutAll, change } = accountRouteDescriptions;
-  add({
-    ...nothing,
-    path: "/logout",
-    description: logout,
-    run: (call) => logOut(call, service),
-  });
+  add({ ...nothing, path: "/logout", description: logout, run: (call) => logOut(call, service) });
   add({
     ...nothing,
     path: "/logout/all",
@@ -188,9 +183,7 @@ async function answer<Input>(
   const call = callOf(context, body, options);
   const input = route.read(call, service);
   const protection = await route.protection(input, call);
-  if (protection === null) {
-    return respond(await route.run(call, input, service), request, service);
-  }
+  if (protection === null) return respond(await route.run(call, input, service), request, service);
   let admission = guard.accountAdmission(protection, guarded(call, body));
   const run = (hold: () => void) => {
     admission = guard.accountAdmission(protection, guarded(call, body));

@@ -32,9 +32,7 @@ export class LoginLimiter {
       throw new Problem(
         "overloaded",
         "Cannot log in now: too many from this address wait for that",
-        {
-          headers: { "retry-after": "5" },
-        },
+        { headers: { "retry-after": "5" } },
       );
     }
     this.#turns.set(identity, turns);

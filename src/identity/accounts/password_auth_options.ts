@@ -103,10 +103,7 @@ export interface LoginCaptchaOptions {
 }
 
 /** Returns true if a login needs a CAPTCHA. If the function throws, it does. */
-export type CaptchaRequired = (
-  request: Request,
-  facts: LoginFacts,
-) => boolean | Promise<boolean>;
+export type CaptchaRequired = (request: Request, facts: LoginFacts) => boolean | Promise<boolean>;
 
 /** Numbers of failed logins within about an hour. */
 export interface LoginFacts {
@@ -235,13 +232,7 @@ const loginOptions = group(
 
 export const passwordAuthOptionRules = group(
   {
-    users: either(
-      oneOf("kv"),
-      either(
-        testedValue<UserTable>("a table", isTable),
-        usersOptions,
-      ),
-    ),
+    users: either(oneOf("kv"), either(testedValue<UserTable>("a table", isTable), usersOptions)),
     login: loginOptions.default({}),
     signup: either(
       off(),

@@ -35,9 +35,7 @@ export async function requireGoodPassword(
   },
   { refuse }: PasswordRules,
 ): Promise<void> {
-  if (password.toLowerCase().includes(email)) {
-    fields.refuse("password", "holds the e-mail address");
-  }
+  if (password.toLowerCase().includes(email)) fields.refuse("password", "holds the e-mail address");
   const reason = await refuse?.(password, email) ?? null;
   if (reason !== null) fields.refuse("password", reason);
   fields.requireValid(action);

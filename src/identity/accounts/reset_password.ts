@@ -28,10 +28,7 @@ export function requestPasswordReset(
 }
 
 /** Parses the body of a password reset. Throws a 422 if it is invalid. */
-export function readPasswordReset(
-  { fields }: AccountRequest,
-  { rules }: AccountService,
-) {
+export function readPasswordReset({ fields }: AccountRequest, { rules }: AccountService) {
   const token = fields.text("token", 200);
   const password = readNewPassword(fields, rules);
   fields.requireValid("reset the password");
@@ -103,9 +100,7 @@ async function mailReset(
     expiresAt: runtime.clock.now() + ttlMs,
   };
   await store.commit({
-    mutations: [
-      { kind: "set", key: resetKey(token), value, expireInMs: ttlMs, share: identity },
-    ],
+    mutations: [{ kind: "set", key: resetKey(token), value, expireInMs: ttlMs, share: identity }],
   });
   const { name } = account;
   await sendMail({

@@ -43,10 +43,7 @@ function observeLogout(
 }
 
 /** Reads the body of a password change. Throws a 422 if it is invalid. */
-export function readPasswordChange(
-  { fields }: AccountRequest,
-  { rules }: AccountService,
-) {
+export function readPasswordChange({ fields }: AccountRequest, { rules }: AccountService) {
   const currentPassword = fields.text("currentPassword", maxPasswordLength);
   const password = readNewPassword(fields, rules);
   fields.requireValid("change the password");

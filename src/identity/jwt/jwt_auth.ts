@@ -56,11 +56,7 @@ function open(
   { runtime: { clock, observe } }: AuthenticatorDependencies,
 ): Authenticator {
   const tokens = new VerifiedTokens(clock);
-  const verify = createTokenVerifier(options, {
-    clock,
-    observe,
-    onChange: () => tokens.forget(),
-  });
+  const verify = createTokenVerifier(options, { clock, observe, onChange: () => tokens.forget() });
   const { clockToleranceMs, user = userOfClaims } = options;
 
   return {

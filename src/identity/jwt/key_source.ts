@@ -21,9 +21,7 @@ export function createTokenVerifier(
   const { secret, key, jwks } = options;
   const verify = (algorithms: readonly JwtAlgorithm[]) => (token: string, by: VerificationKey) =>
     verifyJwt(token, by, { ...options, algorithms, now: parts.clock.now() });
-  if (jwks !== undefined) {
-    return byKeySet(jwks, verify(options.algorithms ?? asymmetric), parts);
-  }
+  if (jwks !== undefined) return byKeySet(jwks, verify(options.algorithms ?? asymmetric), parts);
   if (secret !== undefined) {
     const accepts = verify(options.algorithms ?? ["HS256"]);
     const keys = [secret].flat().map((one) => new TextEncoder().encode(one));
@@ -69,10 +67,7 @@ function byKeySet(
 }
 
 /** Reads a configured key. Throws a plain Error if the key can verify no accepted algorithm. */
-function readPublicKey(
-  key: string | PublicKey,
-  accepted: readonly JwtAlgorithm[] | undefined,
-) {
+function readPublicKey(key: string | PublicKey, accepted: readonly JwtAlgorithm[] | undefined) {
   let cause: unknown;
   try {
     const publicKey = createPublicKey(
@@ -148,9 +143,7 @@ class KeySet {
     throw new Problem(
       "identity-unavailable",
       "Cannot verify this token: no keys could be fetched",
-      {
-        headers: { "retry-after": String(firstPauseMs / 1_000) },
-      },
+      { headers: { "retry-after": String(firstPauseMs / 1_000) } },
     );
   }
 

@@ -126,11 +126,7 @@ export class Sessions {
     return Math.min(60_000, this.#options.idleMs / 10);
   }
 
-  async #see(
-    key: KeyValueKey,
-    record: SessionRecord,
-    versionstamp: string | null,
-  ): Promise<void> {
+  async #see(key: KeyValueKey, record: SessionRecord, versionstamp: string | null): Promise<void> {
     try {
       // With the check, this write cannot restore a session that has just ended.
       const checks = [{ key, versionstamp }];

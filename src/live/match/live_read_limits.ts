@@ -5,11 +5,7 @@ import type { ReadLimits } from "../../db/driver.ts";
  * cost is not known in advance. It waits in the queue of `identity` and delays no other statement.
  * `isLong` is true if the read will surely take long.
  */
-export function liveReadLimits(
-  identity: string,
-  maxBytes: number,
-  isLong = false,
-): ReadLimits {
+export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
 }
 

@@ -113,9 +113,7 @@ export class ScopeRecheck {
       for (const holder of [...entry.holders]) if (!holder.sameFieldsAs(user)) holder.revoke();
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
-      const grant = await limit.within(
-        grantNow({ ...request, user }),
-      );
+      const grant = await limit.within(grantNow({ ...request, user }));
       const scope = canonicalFilterText(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;

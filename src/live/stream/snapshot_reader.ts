@@ -78,9 +78,7 @@ export class SnapshotReader {
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
       const page = await recent.page;
-      if (minPosition === null || coversPosition(page.position, minPosition)) {
-        return page;
-      }
+      if (minPosition === null || coversPosition(page.position, minPosition)) return page;
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
     // Deletes the id first, because a Map would keep its place, and drops are from old to new.

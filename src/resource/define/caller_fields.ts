@@ -44,10 +44,7 @@ export function widestFields(
  * right. A role that lacks a right on every column keeps its fields, because the database rejects
  * its statements anyway.
  */
-function withinRights(
-  { widest, of }: ResolvedFields,
-  rightsOf: ColumnRightsOf,
-): FieldListsOfUser {
+function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
     const own = of?.(user) ?? { id: "", narrow: () => widest };
     const ofRole = rightsOf(user);

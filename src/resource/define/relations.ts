@@ -64,9 +64,7 @@ export function relations<
   table: TableLike<unknown, unknown, Of> | TableInfo,
   declared:
     & R
-    & {
-      readonly [K in keyof R]: RelationOptions<Of, NameOf<R[K]["resource"]>, R[K]["type"]>;
-    },
+    & { readonly [K in keyof R]: RelationOptions<Of, NameOf<R[K]["resource"]>, R[K]["type"]> },
 ): { readonly [K in keyof R]: R[K] & RelationTo<Of, NameOf<R[K]["resource"]>> } {
   const owner = requireTableInfo(table);
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {

@@ -61,10 +61,7 @@ export class RequestScheduler {
   }
 
   /** Begins the work of a request when it has its turn. Rejects with a 503 if too many wait. */
-  run<Result>(
-    request: WaitingRequest,
-    work: () => MaybePromise<Result>,
-  ): MaybePromise<Result> {
+  run<Result>(request: WaitingRequest, work: () => MaybePromise<Result>): MaybePromise<Result> {
     return !this.#someWait && this.#mayBegin() ? work() : this.#wait(request, work);
   }
 
@@ -116,10 +113,7 @@ export class RequestScheduler {
     this.#someWait = this.#waiting.size > 0;
   }
 
-  #wait<Result>(
-    request: WaitingRequest,
-    work: () => MaybePromise<Result>,
-  ): Promise<Result> {
+  #wait<Result>(request: WaitingRequest, work: () => MaybePromise<Result>): Promise<Result> {
     const since = this.#clock.elapsedMs();
     // An earlier request may begin this work, but observers must see the context of this request.
     const inContext = AsyncLocalStorage.snapshot();

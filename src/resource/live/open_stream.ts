@@ -22,9 +22,7 @@ export function hubOf(resource: Resource): LiveHub {
 /** Opens a live stream for a call. Returns null for a HEAD request, whose body no client reads. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
-  open: (
-    caller: Omit<StreamRequest, "view" | "scope" | "filter">,
-  ) => Promise<StreamBody>,
+  open: (caller: Omit<StreamRequest, "view" | "scope" | "filter">) => Promise<StreamBody>,
 ): Promise<StreamBody> {
   const { raw, delivery } = request;
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");

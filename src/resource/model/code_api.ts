@@ -176,10 +176,7 @@ export type CodeBatches<R extends ApiResource> =
 /** The batch that creates rows. */
 export interface CodeCreateBatch<R extends ApiResource> {
   /** Creates all of these rows, or none. */
-  create(
-    items: readonly BatchItem<R["create"]>[],
-    options?: CodeCallOptions,
-  ): Promise<R["row"][]>;
+  create(items: readonly BatchItem<R["create"]>[], options?: CodeCallOptions): Promise<R["row"][]>;
 }
 
 /** The batches that change rows. */

@@ -42,18 +42,11 @@ export interface StoredRowContext<S> extends HookContext {
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
   /** Runs before a row is created. `data` contains the fields that the client is allowed to set. */
-  onBeforeCreate?(
-    context: HookContext,
-    data: Partial<I>,
-  ): NewValues<Created, I>;
+  onBeforeCreate?(context: HookContext, data: Partial<I>): NewValues<Created, I>;
   /** Runs after a row was inserted. */
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
   /** Runs before a row is changed, replaced or restored. `patch` contains the new values. */
-  onBeforeUpdate?(
-    context: StoredRowContext<S>,
-    id: Key,
-    patch: Partial<I>,
-  ): NewValues<Updated, I>;
+  onBeforeUpdate?(context: StoredRowContext<S>, id: Key, patch: Partial<I>): NewValues<Updated, I>;
   /** Runs after a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
   /** Runs before a row is removed or marked as deleted. */

@@ -90,21 +90,13 @@ export const operationProperties: Readonly<Record<OperationName, OperationProper
     summary: "Creates a row",
     ...{ client: "create", code: "create" },
   },
-  update: {
-    ...ofRow,
-    summary: "Changes fields of a row",
-    ...{ client: "update", code: "update" },
-  },
+  update: { ...ofRow, summary: "Changes fields of a row", ...{ client: "update", code: "update" } },
   replace: {
     ...ofRow,
     summary: "Replaces a row: omitted fields get their default or null",
     ...{ client: "replace", code: "replace" },
   },
-  delete: {
-    ...ofRow,
-    summary: "Deletes a row",
-    ...{ client: "delete", code: "delete" },
-  },
+  delete: { ...ofRow, summary: "Deletes a row", ...{ client: "delete", code: "delete" } },
   restore: {
     ...ofRow,
     summary: "Restores a row that is marked deleted",
@@ -149,11 +141,7 @@ export const operationProperties: Readonly<Record<OperationName, OperationProper
     problems: ["batch-limit-exceeded"],
     ...{ client: "upsertBatch", code: "batch.upsert" },
   },
-  procedure: {
-    ...keyed,
-    summary: "Calls a procedure",
-    ...{ client: "rpc", code: "rpc" },
-  },
+  procedure: { ...keyed, summary: "Calls a procedure", ...{ client: "rpc", code: "rpc" } },
   subscribe: {
     ...scan,
     summary: "Streams rows, then their changes",

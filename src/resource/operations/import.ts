@@ -86,9 +86,7 @@ function modeOf(query: Query): ImportTransactionMode {
   if (mode !== "chunks") {
     throw new Problem("invalid-parameter", 'Cannot use this "mode": it must be all or chunks');
   }
-  if (dryRun) {
-    throw new Problem("invalid-parameter", 'Cannot use "dryRun" with mode=chunks');
-  }
+  if (dryRun) throw new Problem("invalid-parameter", 'Cannot use "dryRun" with mode=chunks');
   const rows = chunk === undefined ? defaultChunk : /^\d{1,9}$/.test(chunk) ? Number(chunk) : 0;
   if (rows >= 1 && rows <= maxChunk) return { kind: "chunks", rows };
   throw new Problem(

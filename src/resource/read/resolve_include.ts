@@ -50,9 +50,7 @@ function resolveAll(
   return items.map((item) => {
     const relation = resource.relations.get(item.name);
     const target = relation === undefined ? undefined : resource.served.get(relation.target);
-    if (relation === undefined || target === undefined) {
-      throw unknownRelation(item.name, resource);
-    }
+    if (relation === undefined || target === undefined) throw unknownRelation(item.name, resource);
     return resolveOne(item, relation, target, above + item.name);
   });
 }

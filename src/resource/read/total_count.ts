@@ -56,9 +56,7 @@ export async function fetchTotalCount(
   },
 ): Promise<TotalCount> {
   // If the first page is not full, it contains all rows.
-  if (isFirst(read) && read.limit !== null && found < read.limit) {
-    return { totalCount: found };
-  }
+  if (isFirst(read) && read.limit !== null && found < read.limit) return { totalCount: found };
   const mayEstimate = plan.estimate !== null &&
     (await roleRights.of(plan.estimate.table))?.mayEstimate === true;
   const estimate = plan.estimate === null || !mayEstimate

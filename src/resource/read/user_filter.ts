@@ -266,8 +266,7 @@ function planRelationEvaluation(
   const looksOnceThere = isOnce || isOwned;
   return {
     isOnce,
-    looksOnce: looksOnceThere &&
-      (second === undefined || isUnique(second.own, step.table)),
+    looksOnce: looksOnceThere && (second === undefined || isUnique(second.own, step.table)),
   };
 }
 

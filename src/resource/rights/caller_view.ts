@@ -30,9 +30,7 @@ export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
   const role = resource.identityOf === null ? "" : `${resource.identityOf(user).role} `;
   return role +
-    [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
-      " ",
-    );
+    [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(" ");
 }
 
 function reachedFrom(resource: Resource): ReadonlySet<Resource> {
@@ -127,8 +125,6 @@ function relationsOf({ relations }: Resource, seen: Resource): Relations {
 function isSeen({ steps: [first, second] }: Relation, { withheld, served }: Resource): boolean {
   const shows = (table: TableInfo, columns: readonly ColumnInfo[]) =>
     served.get(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
-  return withheld.isDisjointFrom(new Set(first.own)) &&
-    shows(first.table, first.other) &&
-    (second === undefined ||
-      shows(first.table, second.own) && shows(second.table, second.other));
+  return withheld.isDisjointFrom(new Set(first.own)) && shows(first.table, first.other) &&
+    (second === undefined || shows(first.table, second.own) && shows(second.table, second.other));
 }

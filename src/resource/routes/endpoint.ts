@@ -94,10 +94,7 @@ export function endpointOf<Intent, Plan, Outcome>(
  * Returns an endpoint that lists rows, or exports them if the parameter `format` or the client's
  * `Accept` names an export format. With `link=true`, the endpoint returns a link to the export.
  */
-export function listOrExport(
-  listing: Endpoint,
-  exports: ReadonlyMap<string, Endpoint>,
-): Endpoint {
+export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, Endpoint>): Endpoint {
   return {
     ...listing,
     run(request, user, resource) {

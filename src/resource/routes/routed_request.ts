@@ -188,11 +188,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return idSegment(this.target.path, this.#route);
   }
 
-  #runWith(
-    body: unknown,
-    debit: Debit,
-    record: RecordReply | null,
-  ): MaybePromise<Reply> {
+  #runWith(body: unknown, debit: Debit, record: RecordReply | null): MaybePromise<Reply> {
     const { endpoint, resource } = this.#route;
     return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
   }

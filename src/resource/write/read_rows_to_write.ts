@@ -113,9 +113,7 @@ export async function readAgain(
 }
 
 /** Returns the lock before a delete. A role that may not update rows cannot lock them. */
-export function deletionLock(
-  { identityOf, softDelete }: Resource,
-): { readonly lock?: true } {
+export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
 

@@ -167,10 +167,7 @@ function columnDefault(
 }
 
 /** Returns the function of `$onUpdate`, to call for updates that do not set the column. */
-function onUpdateOf(
-  source: DrizzleColumn,
-  column: ColumnInfo,
-): Pick<ColumnInfo, "onUpdate"> {
+function onUpdateOf(source: DrizzleColumn, column: ColumnInfo): Pick<ColumnInfo, "onUpdate"> {
   const { onUpdateFn } = source;
   return onUpdateFn === undefined ? {} : { onUpdate: maker(onUpdateFn, source, column) };
 }

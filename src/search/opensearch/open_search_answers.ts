@@ -85,11 +85,7 @@ export function isOpenSearchServer(body: unknown): boolean {
  * response confirms it individually. It is no failure if the index has a newer version of the
  * document, or if a document to remove is missing.
  */
-export function readBulkOutcome(
-  body: unknown,
-  targets: readonly BulkTarget[],
-  index: string,
-) {
+export function readBulkOutcome(body: unknown, targets: readonly BulkTarget[], index: string) {
   const items: readonly unknown[] = requiredList(member(body, "items"));
   if (items.length !== targets.length) throw strange;
   let isLost = false;

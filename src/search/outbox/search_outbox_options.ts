@@ -20,10 +20,7 @@ const members = {
   batchSize: whole({ from: 1, to: 1_000 }).default(100),
   maxAttempts: whole({ from: 1, to: 1_000 }).default(10),
   backoffBaseMs: timerMs().default(1_000),
-  sweepIntervalMs: either(
-    off(),
-    whole({ from: 60_000 }),
-  ).default(86_400_000),
+  sweepIntervalMs: either(off(), whole({ from: 60_000 })).default(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
 export const searchOutboxOptionRules = group(members).default({});

@@ -52,9 +52,7 @@ export const observabilityOptionRule = either(flag(), group(members)).default(fa
 export type ResolvedObservability = ReturnType<typeof resolveObservability>;
 export type ResolvedMetrics = NonNullable<ResolvedObservability["metrics"]>;
 
-export function resolveObservability(
-  option: boolean | OptionValues<typeof members>,
-) {
+export function resolveObservability(option: boolean | OptionValues<typeof members>) {
   if (option === false) return { metrics: null, requests: false, openTelemetry: false };
   const given: ObservabilityOptions = option === true ? {} : option;
   const { requests = false, openTelemetry = false } = given;

@@ -17,8 +17,7 @@ export function namesInSql(expression: string): readonly string[] {
 }
 
 function wordsOf(expression: string, tokens: RegExp): readonly string[] {
-  return [...expression.matchAll(tokens)]
-    .map(([token]) => token)
+  return [...expression.matchAll(tokens)].map(([token]) => token)
     .filter((token) => !/^(?:\s|--|\/\*)/.test(token))
     .map((token) => {
       if (token.startsWith("'")) return token;

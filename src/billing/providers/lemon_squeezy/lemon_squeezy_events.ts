@@ -20,11 +20,7 @@ export const lemonSqueezyName = "lemon-squeezy";
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
   const attributes = data.at("attributes");
-  const [name, objectType, objectId] = [
-    meta.text("event_name"),
-    data.text("type"),
-    data.id("id"),
-  ];
+  const [name, objectType, objectId] = [meta.text("event_name"), data.text("type"), data.id("id")];
   if (name === undefined || objectType === undefined || objectId === undefined) {
     throw unreadableDelivery();
   }

@@ -152,9 +152,7 @@ async function runOfFile(name: string, text: string, connection: Connection): Pr
   } catch (cause) {
     if (!(cause instanceof DatabaseError)) throw cause;
     const start = text.length > 80 ? `${text.slice(0, 80)} …` : text;
-    throw new Error(`Cannot migrate: ${name} fails at ${start}: ${fullReasonOf(cause)}`, {
-      cause,
-    });
+    throw new Error(`Cannot migrate: ${name} fails at ${start}: ${fullReasonOf(cause)}`, { cause });
   }
 }
 

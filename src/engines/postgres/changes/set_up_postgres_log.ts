@@ -115,11 +115,7 @@ async function createLog(
 }
 
 /** Empties the log if it is new, or if a copy or a restore has brought it from another database. */
-async function resolveEpoch(
-  connection: Connection,
-  random: Random,
-  isNew: boolean,
-): Promise<void> {
+async function resolveEpoch(connection: Connection, random: Random, isNew: boolean): Promise<void> {
   const identity = await identityOf(connection);
   const [known] = await selectNamed(
     connection,

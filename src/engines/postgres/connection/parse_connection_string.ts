@@ -113,8 +113,7 @@ const fixed: ReadonlySet<string> = new Set([
 /** Returns the settings in `options`. Only the switches `-c` and `--` set settings of a server. */
 export function readSettings(get: Lookup): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {
-    application_name: get("application_name") ?? get("fallback_application_name") ??
-      "resource-api",
+    application_name: get("application_name") ?? get("fallback_application_name") ?? "resource-api",
   };
   const path = get("search_path");
   if (path !== undefined) settings.search_path = path;

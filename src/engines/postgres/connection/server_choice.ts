@@ -85,8 +85,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
 
 /** Returns true if the server may accept the connection with TLS instead of without, or reverse. */
 function rejectsEncryption(error: unknown): boolean {
-  return isTlsFailure(error) ||
-    error instanceof Error && "code" in error && error.code === "28000";
+  return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }
 
 function isUnavailable(error: unknown): boolean {

@@ -94,8 +94,7 @@ async function ownCertificate(get: Lookup, file: (name: string, standard: string
   if (cert === null) {
     return get("sslcert") === undefined ? {} : refuse("the file of sslcert cannot be read");
   }
-  const key = await readOptionalFile(keyPath) ??
-    refuse("the file of sslkey cannot be read");
+  const key = await readOptionalFile(keyPath) ?? refuse("the file of sslkey cannot be read");
   const { mode, uid } = await stat(keyPath);
   if ((mode & (uid === 0 ? 0o037 : 0o077)) !== 0 && mode !== 0o100666) {
     refuse("other users may read the file of sslkey: use chmod 600");

@@ -33,8 +33,7 @@ export async function columnsViolatedOnPostgres(
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
   return table.foreignKeys.some((foreignKey) =>
-    refersTo(foreignKey, table) &&
-    foreignKey.columns.every((column) => columns.includes(column)) &&
+    refersTo(foreignKey, table) && foreignKey.columns.every((column) => columns.includes(column)) &&
     !foreignKey.references.every((column) => key.includes(column))
   );
 }

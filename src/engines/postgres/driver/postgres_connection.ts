@@ -42,11 +42,7 @@ export interface PostgresConnection {
    * second only reads, and returns the result. If one fails, the other has no effect either.
    * Returns null if one was not prepared yet. Absent if connections prepare nothing.
    */
-  readAfter?(
-    first: BoundStatement,
-    statement: BoundStatement,
-    keep: KeepRow,
-  ): ScheduledRead | null;
+  readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }

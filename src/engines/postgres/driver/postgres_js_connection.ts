@@ -119,11 +119,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return { result, cancel: read.cancel };
   }
 
-  readAfter(
-    first: BoundStatement,
-    statement: BoundStatement,
-    keep: KeepRow,
-  ): ScheduledRead | null {
+  readAfter(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null {
     const message = this.#lost ? null : this.#prepared.message([first, statement]);
     return message === null
       ? null

@@ -209,10 +209,7 @@ function createPostgresSignals(
 type Options = Readonly<Record<string, unknown>>;
 
 /** Returns the plan of a postgres.js or node-postgres client. Throws for other objects. */
-async function planOfClient(
-  client: object,
-  environment: Lookup,
-): Promise<ConnectionPlan> {
+async function planOfClient(client: object, environment: Lookup): Promise<ConnectionPlan> {
   // The first member is of a postgres.js client or a pool of node-postgres, the second one of a
   // single client of node-postgres. The code below checks every member before its use.
   const { options, connectionParameters } = client as Readonly<Record<string, Options | undefined>>;

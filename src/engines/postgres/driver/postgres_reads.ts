@@ -104,10 +104,7 @@ export class PostgresReads implements Connection {
     }
   }
 
-  async #read(
-    statement: Statement,
-    { session, connection, waitedMs }: Turn,
-  ): Promise<QueryResult> {
+  async #read(statement: Statement, { session, connection, waitedMs }: Turn): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;
     let cancelled: Promise<void> | null = null;
     let isLate = false;

@@ -127,9 +127,7 @@ export function postgresLiteral(text: string): string {
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   const shape = shapeOfColumn(column);
-  if (shape.kind !== "text") {
-    return structureFromImage(raw, shape, decodePostgresCell);
-  }
+  if (shape.kind !== "text") return structureFromImage(raw, shape, decodePostgresCell);
   if (column.kind === "json") return raw;
   if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
   if (!raw.startsWith('"')) return raw;

@@ -6,11 +6,7 @@ import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
 /** The SQL of Postgres for conditions on row images, which need not be in their table. */
-export const postgresImages: ImageDialect = {
-  maxRows: 1_000,
-  batchKey: () => "",
-  from,
-};
+export const postgresImages: ImageDialect = { maxRows: 1_000, batchKey: () => "", from };
 
 /** Returns the row images as a FROM item, whose values the database parses by their types. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {

@@ -45,11 +45,7 @@ export function encodeStructure(value: unknown, shape: Structure, codec: MemberC
   }
 }
 
-function itemsOf(
-  value: unknown,
-  shape: ShapeOf<"list">,
-  codec: MemberCodec,
-): readonly ArrayItem[] {
+function itemsOf(value: unknown, shape: ShapeOf<"list">, codec: MemberCodec): readonly ArrayItem[] {
   if (!Array.isArray(value)) throw new Error(`Cannot write a list from a ${typeof value}`);
   return value.map((item) =>
     Array.isArray(item) && hasDimensions(shape)

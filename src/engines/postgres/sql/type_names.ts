@@ -1,11 +1,9 @@
 /** Returns a type as the catalog prints it: `int8` → `bigint`. A collation is kept. */
 export function toPostgresTypeName(declared: string): string {
-  const short = declared.trim()
-    .replace(/^(time(?:stamp)?)\s*(\(\d\))? with time zone/i, "$1tz$2")
+  const short = declared.trim().replace(/^(time(?:stamp)?)\s*(\(\d\))? with time zone/i, "$1tz$2")
     .replace(/^(time(?:stamp)?)\s*(\(\d\))? without time zone/i, "$1$2");
   const [, word = "", numbers = "", rest = ""] =
-    /^([a-z_][\w ]*?)\s*(\([\d,\s]*\))?((?:\[\])*(?:\s+COLLATE\b.*)?)$/i
-      .exec(short) ?? [];
+    /^([a-z_][\w]*?)\s*(\([\d,\s]*\))?((?:\[\])*(?:\s+COLLATE\b.*)?)$/i.exec(short) ?? [];
   if (word === "") return declared;
   const [name, tail = ""] = (names.get(word.toLowerCase()) ?? word.toLowerCase()).split("|");
   const digits = numbers.replaceAll(/\s/g, "");

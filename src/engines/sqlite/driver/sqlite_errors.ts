@@ -9,11 +9,7 @@ import { toClientMessage } from "../../../db/raised_message.ts";
  * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
  * the same, and so does an error without a code, because JavaScript code has thrown it.
  */
-export function toSqliteError(
-  error: unknown,
-  name: string | null,
-  showsRaised = false,
-): unknown {
+export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;
   if (name === "SQLITE_CONSTRAINT_TRIGGER") return triggerError(error, showsRaised);
   const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? otherKind(error);

@@ -24,11 +24,7 @@ export interface SqliteHandle {
   /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
   /** Defines a function with any number of arguments. Integers in and out are bigints. */
-  defineFree(
-    name: string,
-    deterministic: boolean,
-    work: (...values: unknown[]) => SqlValue,
-  ): void;
+  defineFree(name: string, deterministic: boolean, work: (...values: unknown[]) => SqlValue): void;
   /** Defines an aggregate with any number of arguments. Integers in and out are bigints. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;

@@ -19,10 +19,7 @@ import {
  * leaves WAL mode if the command line recorded another mode at its first start. Throws a plain
  * Error if another program has the file open.
  */
-export function uninstallFromFile(
-  path: string,
-  announce: AnnounceRemoval,
-): string | null {
+export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
   try {
     return withFile(path, (file) => {
       const parts = partsOf(file);

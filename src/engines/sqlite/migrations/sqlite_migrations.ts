@@ -131,8 +131,7 @@ export function isSameSqliteType(wanted: string, has: string): boolean {
   if (wanted.toLowerCase() === has.toLowerCase()) return true;
   const digits = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/;
   const [one, other] = [digits.exec(wanted), digits.exec(has)];
-  const isSameNumber = one === null || other === null ||
-    one[1] === other[1] && one[2] === other[2];
+  const isSameNumber = one === null || other === null || one[1] === other[1] && one[2] === other[2];
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 

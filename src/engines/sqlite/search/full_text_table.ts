@@ -222,10 +222,7 @@ function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fr
 }
 
 /** Compiles a condition that a document contains all terms, which reads only the indexed words. */
-function compileContainsAllTerms(
-  { terms }: SearchQuery,
-  fields: readonly RankedField[],
-): Fragment {
+function compileContainsAllTerms({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
   );

@@ -30,12 +30,10 @@ export async function sqliteConflictTables(
 
 /** Returns true if CREATE TABLE has a conflict clause other than ABORT, SQLite's default. */
 export function hasOnConflictClause(statement: string): boolean {
-  const words = [...statement.matchAll(ddlTokenPattern)]
-    .map(([token]) => token.toUpperCase())
+  const words = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token.toUpperCase())
     .filter((token) => !blank.test(token));
   return words.some((word, index) =>
-    word === "ON" && words[index + 1] === "CONFLICT" &&
-    resolutions.has(words[index + 2] ?? "")
+    word === "ON" && words[index + 1] === "CONFLICT" && resolutions.has(words[index + 2] ?? "")
   );
 }
 

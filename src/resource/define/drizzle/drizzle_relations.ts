@@ -171,10 +171,7 @@ function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
       references: columnsOf(through.target),
     };
   }
-  const ends = {
-    own: columnsOf(relation.sourceColumns),
-    other: columnsOf(relation.targetColumns),
-  };
+  const ends = { own: columnsOf(relation.sourceColumns), other: columnsOf(relation.targetColumns) };
   if (relation.relationType === "many") return toMany(resource, ends);
   return isKey(resource, ends.other) ? toOne(resource, ends) : hasOne(resource, ends);
 }

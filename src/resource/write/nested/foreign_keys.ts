@@ -26,10 +26,7 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
   return {
     bodyPath: to.bodyPath,
     given: new Map(),
-    foreignKeySources: [
-      ...keySourcesFrom(from, near.pairs),
-      ...keySourcesTo(to, far.pairs),
-    ],
+    foreignKeySources: [...keySourcesFrom(from, near.pairs), ...keySourcesTo(to, far.pairs)],
     embedded: [],
   };
 }

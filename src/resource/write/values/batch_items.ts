@@ -32,9 +32,7 @@ export interface KeyedItem {
 /** Returns the items of a batch. Throws a 400 for too many items, and a 422 for invalid items. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
-  if (!Array.isArray(items)) {
-    throw invalidField("must be a list of objects", "items");
-  }
+  if (!Array.isArray(items)) throw invalidField("must be a list of objects", "items");
   if (items.length > limit) throw batchTooLarge(limit, "it holds more items");
   return mapItems(items, (item: unknown) => {
     if (typeof item === "object" && item !== null && !Array.isArray(item)) return item;
@@ -131,9 +129,7 @@ export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Resu
   work: (item: T) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (const item of items) {
-    results.push(await atPathAsync(item.bodyPath, () => work(item)));
-  }
+  for (const item of items) results.push(await atPathAsync(item.bodyPath, () => work(item)));
   return results;
 }
 

@@ -80,10 +80,7 @@ function parsePlain(value: unknown, place: RelationContext): RelationRequest {
   const { relation: { name, toMany, type }, target } = place;
   if (!toMany) return { wanted: [created(value, name, place)], ...nothingElse };
   // In a `manyToMany` relation, an object with only key members names an existing row.
-  const wanted = listOf(value, name, place, "a list of objects").map((
-    body,
-    index,
-  ): IdOrNewRow => ({
+  const wanted = listOf(value, name, place, "a list of objects").map((body, index): IdOrNewRow => ({
     ...created(body, `${name}.${index}`, place),
     kind: type === "manyToMany" && isKeyObject(body, target) ? "connect" : "create",
   }));

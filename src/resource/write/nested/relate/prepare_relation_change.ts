@@ -104,8 +104,5 @@ export async function lockRowsOfStep(
   const resolve = step.relation.type === "manyToMany" ? resolveLinks : resolveChildren;
   const all: ResolvedChange[] = [];
   for (const change of step.changes) all.push(await resolve(step, change, resolving));
-  return {
-    rows: all.flatMap(({ rows }) => rows),
-    related: all.flatMap(({ related }) => related),
-  };
+  return { rows: all.flatMap(({ rows }) => rows), related: all.flatMap(({ related }) => related) };
 }
