@@ -23,8 +23,8 @@ const sizeOf = (entry: string): Source => ({
 
 /** The names of the figures, and their places in the code. */
 const sources: Readonly<Record<string, Source>> = {
-  "get-files": { file: "dev/files_touched.ts", pattern: /limits = \{ GET: (\d+)/ },
-  "patch-files": { file: "dev/files_touched.ts", pattern: /PATCH: (\d+) \}/ },
+  "get-files": { file: "dev/files_touched.ts", pattern: /GET: \{ files: (\d+)/ },
+  "patch-files": { file: "dev/files_touched.ts", pattern: /PATCH: \{ files: (\d+)/ },
   "mod-names": { file: "tests/repository/public_api_test.ts", pattern: /maxNames = (\d+)/ },
   "folder-files": { file: "tests/repository/layering_test.ts", pattern: /files\.length > (\d+)/ },
   "file-lines": { file: "tests/repository/size_test.ts", pattern: /maxLinesOfFile = (\d+)/ },

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url);
 
-Deno.test("a warm GET and PATCH run no more files than the limits", async () => {
+Deno.test("a warm GET and PATCH run no more files and functions than the limits", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", "dev/files_touched.ts"],
     cwd: root,
