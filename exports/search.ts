@@ -21,7 +21,7 @@ export type {
   WordMatcher,
   WriteOptions,
 } from "../src/search/search_adapter.ts";
-export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
+export type { FailedIndexing, IndexErrorHandler } from "../src/search/indexer.ts";
 export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
 export type {
   DeadEntry,

@@ -32,7 +32,7 @@ import {
 import { LiveHubs } from "../resource/live/live_hubs.ts";
 import { resolveChangeRecordings } from "../resource/define/resolve_change_recordings.ts";
 import { readDefinition } from "../resource/define/check_resource_definition.ts";
-import { widenReferences } from "../resource/define/widen_references.ts";
+import { widenReferences } from "../resource/define/resolve_relations.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { claimWorker, type WorkerLock } from "../runtime/worker_lock.ts";
@@ -237,7 +237,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
   if (resolved.dashboard !== null) {
-    const { serveDashboard } = await import("./serve_dashboard.ts");
+    const { serveDashboard } = await import("./app_routes.ts");
     const shown = { resources, outbox, credentials, hono: routes.hono };
     serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }

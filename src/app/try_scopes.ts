@@ -3,14 +3,13 @@ import type { ScopeResult } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
-import { type Filter, termsOnSameRow } from "../filter/filter.ts";
+import { type Filter, relatedTerms, termsOnSameRow } from "../filter/filter.ts";
 import type { Operator } from "../filter/operators/operator.ts";
 import {
   equalOperator,
   inOperator,
   notEqualOperator,
 } from "../filter/operators/value_operators.ts";
-import { relatedTerms } from "../filter/related_terms.ts";
 import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";

@@ -1,5 +1,5 @@
 import type { Relation } from "../schema/relation.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { AnyTable } from "../schema/table_like.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -234,4 +234,15 @@ function isNeutral(filter: Filter, neutral: "all" | "none"): boolean {
 function absorbed(term: Filter, terms: readonly Filter[]): Filter {
   if (!terms.some(hasMissing)) return term;
   return term.kind === "none" ? missingRows : { kind: "or", terms };
+}
+
+/** Returns the terms of a filter that follow a relation, without the terms inside of these. */
+export function relatedTerms(filter: Filter): readonly Related[] {
+  return filter.kind === "related" ? [filter] : termsOnSameRow(filter).flatMap(relatedTerms);
+}
+
+export function reachesTable(filter: Filter, table: TableInfo): boolean {
+  return relatedTerms(filter).some(({ relation, filter }) =>
+    relation.steps.some((step) => step.table === table) || reachesTable(filter, table)
+  );
 }

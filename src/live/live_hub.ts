@@ -4,9 +4,8 @@ import { Problem } from "../problem/problem.ts";
 import { randomDelayBetween } from "../runtime/jitter.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import { AggregateStream } from "./aggregate/aggregate_stream.ts";
+import { AggregateStream, SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import type { GroupMemory } from "./aggregate/group_memory.ts";
-import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
 import { OpenedLog, type OpenedLogOptions } from "./opened_log.ts";
@@ -16,16 +15,16 @@ import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import { endOnDisconnect, type LiveStream } from "./stream/live_stream.ts";
-import { requireRecorded } from "./stream/require_recorded.ts";
-import { ScopeRecheck } from "./stream/scope_recheck.ts";
-import type { StreamQuota } from "./stream/stream_quota.ts";
 import {
   type AggregateRequest,
   identityOf,
   liveQueryOf,
+  requireRecorded,
   type StreamRequest,
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
+import { ScopeRecheck } from "./stream/scope_recheck.ts";
+import type { StreamQuota } from "./stream/stream_quota.ts";
 import { StreamSession } from "./stream/stream_session.ts";
 import { countOpening, noCounts } from "./stream/stream_counts.ts";
 import { streamStartOf } from "./stream/stream_start.ts";

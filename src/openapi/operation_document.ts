@@ -8,13 +8,12 @@ import { keySegmentSchema } from "./column_json_schema.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import { argumentSchema, type CalledFunction, describeProcedure } from "./procedure_schema.ts";
 import { listBody, queryParameters } from "./parameters.ts";
-import { relationsInUpdateBody } from "./relation_bodies.ts";
-import { optimisticIdSchema, schemaRef } from "./row_schemas.ts";
+import { optimisticIdSchema, relationsInUpdateBody, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { isPublic, requestHeaders, securityRequirements } from "./operation_headers.ts";
 import { successResponses } from "./operation_success.ts";
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
-import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
+import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 
 export function operationDocument(
   { route, resource, name }: NamedRoute,

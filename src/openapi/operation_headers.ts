@@ -3,7 +3,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
-import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
+import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the headers that requests to a route can have. */

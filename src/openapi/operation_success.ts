@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
+import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { describeProcedure } from "./procedure_schema.ts";

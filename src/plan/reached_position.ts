@@ -2,6 +2,8 @@ import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
+import { Problem } from "../problem/problem.ts";
+import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 
 /** The position before the first row, valid in any order. */
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
@@ -75,3 +77,43 @@ function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: Colum
 function plain(text: string): string {
   return text.toLowerCase().trimEnd();
 }
+
+/** Returns the position after the first `rows` rows of an order, without rows to compare. */
+export function countedPositionAt(rows: number): CountedPosition {
+  return { rows, compared: 0, hash: positionHash("") };
+}
+
+/** Rows read for a counted position: first the rows before it, to compare, and then new rows. */
+export interface CountedRows {
+  readonly stored: readonly (readonly SqlValue[])[];
+  readonly columns: readonly ColumnInfo[];
+  readonly order: readonly OrderKey[];
+}
+
+/**
+ * Returns the position `given` rows after the position `from`. Throws a 400 if the rows before
+ * `from` have changed since that position was created.
+ */
+export function countedPositionAfter(
+  from: CountedPosition,
+  { stored, columns, order }: CountedRows,
+  given: number,
+): CountedPosition {
+  const places = order.map(({ column }) => columns.indexOf(column));
+  const texts = stored.slice(0, from.compared + given).map((row) =>
+    positionText(places.map((place) => row[place] ?? null))
+  );
+  if (positionHash(texts.slice(0, from.compared).join("\n")) !== from.hash) {
+    throw new Problem(
+      "cursor-invalid",
+      "Cannot continue this list: the rows before this page are others than before. They were " +
+        "changed, or their order has values of a view that differ each time. Order by its key, which " +
+        "the start of the service can name (--key), read it in one page, or use offset",
+    );
+  }
+  const last = texts.slice(-maxCompared);
+  return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
+}
+
+/** The maximum number of compared rows. If an order changes, so many do not match by chance. */
+const maxCompared = 100;

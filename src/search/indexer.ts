@@ -1,7 +1,11 @@
 import type { Connection } from "../db/driver.ts";
-import type { Key } from "../plan/key.ts";
+import { formatKey, type Key } from "../plan/key.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import { runInSavepoint } from "../db/database_handle.ts";
+import { indexChangesInTransaction, indexRows } from "./index_rows.ts";
+import type { LocalIndex } from "./search_adapter.ts";
+import type { OpenIndex } from "./open_index.ts";
 
 /**
  * Updates one index after the service's writes. The indexer receives keys and reads the rows
@@ -33,4 +37,94 @@ export interface PendingIndexing {
    * the commit, so that the transaction may have committed.
    */
   failed(isCertain: boolean): MaybePromise<void>;
+}
+
+/** The rows that were not indexed, for `onIndexError`. */
+export interface FailedIndexing {
+  /** The name of the index. */
+  readonly index: string;
+  /** The row ids, in the form of URLs. */
+  readonly ids: readonly string[];
+}
+
+/** Receives the error after which rows could not be indexed. Their write itself has succeeded. */
+export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
+
+/** Reports a failure to the observer and to the deployer's handler. */
+export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
+
+/**
+ * Indexes rows during their write. An index in the table's own database is written in the same
+ * transaction, without a risk for the rows. Any other index is written after the commit and before
+ * the response. A failed change is retried once after the commit, then reported and dropped.
+ */
+export class InlineIndexer implements Indexer {
+  readonly joinsTransaction: boolean;
+  readonly #open: OpenIndex;
+  readonly #report: ReportFailure;
+
+  constructor(open: OpenIndex, report: ReportFailure) {
+    this.#open = open;
+    this.#report = report;
+    this.joinsTransaction = open.backend.local !== null;
+  }
+
+  beforeCommit(
+    keys: readonly Key[],
+    connection: Connection,
+    rows: readonly Row[] | null,
+  ): MaybePromise<PendingIndexing> {
+    const { backend: { local }, isPrepared } = this.#open;
+    // The filling of an index may have read these rows before the write, so they are indexed again.
+    return local === null || !isPrepared
+      ? this.#afterwards(keys, 2)
+      : this.#within({ keys, rows }, local, connection);
+  }
+
+  async #within(
+    { keys, rows }: WrittenRows,
+    local: LocalIndex,
+    connection: Connection,
+  ): Promise<PendingIndexing> {
+    try {
+      const write = async () =>
+        await local.write(
+          await indexChangesInTransaction(this.#open, keys, connection, rows),
+          connection,
+        );
+      if (local.needsSavepoint) await runInSavepoint(connection, "service_search", write);
+      else await write();
+      return nothingLeft;
+    } catch {
+      // The index must not fail the write. After the commit, a second failure is only reported.
+      return this.#afterwards(keys, 1);
+    }
+  }
+
+  #afterwards(keys: readonly Key[], tries: number): PendingIndexing {
+    return { committed: () => this.#index(keys, tries), failed() {} };
+  }
+
+  async #index(keys: readonly Key[], tries: number): Promise<void> {
+    try {
+      await this.#open.prepared();
+      await indexRows(this.#open, keys, { isAwaited: true });
+    } catch (error) {
+      if (tries > 1) await this.#index(keys, tries - 1);
+      else await this.#report(error, keys);
+    }
+  }
+}
+
+interface WrittenRows {
+  readonly keys: readonly Key[];
+  /** The rows, or null if they must be read. */
+  readonly rows: readonly Row[] | null;
+}
+
+const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });
+
+/** Returns the row ids for {@link FailedIndexing}. */
+export function idsOf(keys: readonly Key[]): readonly string[] {
+  return keys.map((key) => formatKey(key));
 }

@@ -11,13 +11,13 @@ import {
   or,
   termsOnSameRow,
 } from "../../src/filter/filter.ts";
-import { createInMemoryMatcher } from "../../src/filter/match/in_memory_matcher.ts";
-import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import {
   comparisonsToCheck,
+  createInMemoryMatcher,
   createSampler,
   mismatchedComparisons,
-} from "../../src/filter/match/shadow_check.ts";
+} from "../../src/filter/match/in_memory_matcher.ts";
+import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { type Relation, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { sql } from "../../src/sql/fragment.ts";

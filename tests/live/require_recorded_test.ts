@@ -1,7 +1,7 @@
 import { assertThrows } from "@std/assert";
 import { eq } from "../../src/filter/builders.ts";
 import { allRows } from "../../src/filter/filter.ts";
-import { requireRecorded } from "../../src/live/stream/require_recorded.ts";
+import { requireRecorded } from "../../src/live/stream/stream_request.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

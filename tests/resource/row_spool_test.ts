@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { integer, json, real, table, text } from "../../mod.ts";
-import { PreparedRow } from "../../src/resource/import/prepared_row.ts";
+import { PreparedRow } from "../../src/resource/import/row_chunks.ts";
 import { RowSpool } from "../../src/resource/import/row_spool.ts";
 import { RowShaper } from "../../src/resource/import/shaped_row.ts";
 import { parseJson } from "../../src/schema/exact_json.ts";

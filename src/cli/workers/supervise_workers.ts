@@ -2,8 +2,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { makeServiceToken } from "../cli_rights.ts";
 import { onHangUp, onStopSignals } from "../stop_signals.ts";
-import { Supervisor } from "./supervisor.ts";
-import { WorkerGroup } from "./worker_group.ts";
+import { Supervisor, WorkerGroup } from "./supervisor.ts";
 
 export interface SuperviseOptions {
   /** The URL of the main module that each worker runs. */

@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import type { RowReader } from "../rows.ts";
-import { imageDecoder } from "./image_decoder.ts";
+import { imageDecoder } from "./logged_change.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */

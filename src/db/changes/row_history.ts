@@ -6,8 +6,7 @@ import type { Driver, ReadLimits } from "../driver.ts";
 import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
 import type { RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
-import { imageDecoder } from "./image_decoder.ts";
-import { changeKind } from "./logged_change.ts";
+import { changeKind, imageDecoder } from "./logged_change.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import type { RowHistorySql } from "../engine/changes_engine.ts";
 

@@ -8,7 +8,7 @@ import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { historyCursorAt, unlimitedWindow } from "../feed/change_history.ts";
 import type { LiveQuery } from "../live_query.ts";
 import type { Transition } from "../match/row_change.ts";
-import { evaluateChanges } from "../stream/evaluate_changes.ts";
+import { evaluateChanges } from "../stream/render_changes.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { AggregateReader, type AggregateReadResult } from "./aggregate_reader.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";

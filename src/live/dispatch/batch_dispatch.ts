@@ -13,8 +13,7 @@ import {
   unchangedRow,
 } from "../match/row_change.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
-import { BatchDelivery } from "./batch_delivery.ts";
-import { BatchEvents } from "./batch_events.ts";
+import { BatchDelivery, BatchEvents } from "./batch_delivery.ts";
 import {
   DeferredEvaluations,
   type DeferredStatement,

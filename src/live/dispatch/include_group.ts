@@ -7,7 +7,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import type { ShownRelation } from "../live_view.ts";
-import { includePathsOfFilter, type PathEnd, pathTo } from "../match/include_paths_of_filter.ts";
+import { includePathsOfFilter, type PathEnd, pathTo } from "../match/may_affect_filter.ts";
 
 /**
  * The subscriber groups that include the same related rows with the same rights. A changed related

@@ -3,18 +3,15 @@ import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createCertifiedComparisons } from "../../filter/match/certified_comparisons.ts";
 import {
-  createInMemoryMatcher,
-  type InMemoryMatcher,
-} from "../../filter/match/in_memory_matcher.ts";
-import type { Comparison, Filter } from "../../filter/filter.ts";
-import { filterWork, type WorkAllowance } from "../../filter/filter_work.ts";
-import { relatedTerms } from "../../filter/related_terms.ts";
-import type { RowImage } from "../../filter/match/row_image.ts";
-import {
   comparisonsToCheck,
+  createInMemoryMatcher,
   createSampler,
+  type InMemoryMatcher,
   mismatchedComparisons,
-} from "../../filter/match/shadow_check.ts";
+} from "../../filter/match/in_memory_matcher.ts";
+import { type Comparison, type Filter, relatedTerms } from "../../filter/filter.ts";
+import { filterWork, type WorkAllowance } from "../../filter/filter_work.ts";
+import type { RowImage } from "../../filter/match/row_image.ts";
 import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { liveReadLimits, sharedIdentity } from "./live_read_limits.ts";

@@ -1,11 +1,13 @@
 import type { RowReader } from "../../db/rows.ts";
-import { and, type Filter } from "../../filter/filter.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import { and, type Filter, termsOnSameRow } from "../../filter/filter.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
 import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
-import type { LiveView } from "../live_view.ts";
+import type { LiveView, ShownRelation } from "../live_view.ts";
 import type { StreamPart } from "./stream_part.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Relation } from "../../schema/relation.ts";
 
 /** A request for a live stream, which the resource passes to the hub. */
 export interface StreamRequest extends ScopedRequest {
@@ -46,4 +48,78 @@ export function liveQueryOf(
     & Pick<ScopedRequest, "resource">,
 ): LiveQuery {
   return { resource, table, reader, view, filter: and(scope, filter) };
+}
+
+/**
+ * Requires that the change log records all columns that a stream reads, so that it misses no
+ * change. Throws a 400 for an unrecorded column of the request, and else another Error.
+ */
+export function requireRecorded(
+  { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,
+  excluded: ReadonlySet<ColumnInfo>,
+): void {
+  if (excluded.size === 0) return;
+  const requested = unrecorded(columnsOf(filter), excluded);
+  if (requested !== null) throw cannotFollow("filter", `it asks about "${requested.name}"`);
+  const linking = unrecorded(view.shown.flatMap(linkColumnsOf), excluded);
+  if (linking !== null) throw cannotFollow("include", `a relation stands on "${linking.name}"`);
+  const deciding = unrecorded(
+    [...columnsOf(scope), ...view.shown.flatMap(columnsOfRights)],
+    excluded,
+  );
+  if (deciding === null) return;
+  throw new Error(
+    `Cannot follow ${resource}: a scope asks about "${deciding.name}", which "changes.exclude" names`,
+  );
+}
+
+/** Returns the first column of a filter that the change log does not record, or null. */
+export function unrecordedColumnIn(
+  filter: Filter,
+  excluded: ReadonlySet<ColumnInfo>,
+): ColumnInfo | null {
+  return unrecorded(columnsOf(filter), excluded);
+}
+
+function unrecorded(
+  columns: readonly ColumnInfo[],
+  excluded: ReadonlySet<ColumnInfo>,
+): ColumnInfo | null {
+  return columns.find((column) => excluded.has(column)) ?? null;
+}
+
+/** Returns all columns that a filter reads, including the key columns of its relations. */
+function columnsOf(filter: Filter): readonly ColumnInfo[] {
+  switch (filter.kind) {
+    case "compare":
+      return [filter.column];
+    case "related":
+      return [
+        ...columnsAlong(filter.relation),
+        ...columnsOf(filter.filter),
+        ...columnsOf(filter.links),
+      ];
+    default:
+      return termsOnSameRow(filter).flatMap(columnsOf);
+  }
+}
+
+function columnsAlong({ steps }: Relation): readonly ColumnInfo[] {
+  return steps.flatMap((step) => [...step.own, ...step.other]);
+}
+
+function linkColumnsOf({ relation, shown }: ShownRelation): readonly ColumnInfo[] {
+  return [...columnsAlong(relation), ...shown.flatMap(linkColumnsOf)];
+}
+
+function columnsOfRights({ filter, links, shown }: ShownRelation): readonly ColumnInfo[] {
+  return [...columnsOf(filter), ...columnsOf(links), ...shown.flatMap(columnsOfRights)];
+}
+
+function cannotFollow(parameter: string, why: string): Problem {
+  return new Problem(
+    "invalid-parameter",
+    `Cannot follow by this ${parameter}: ${why}, whose changes are not recorded`,
+    { details: { parameter } },
+  );
 }

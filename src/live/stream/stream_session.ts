@@ -7,9 +7,8 @@ import { liveQueryKey } from "../live_query.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 import type { StreamSlot } from "./stream_quota.ts";
-import { requireRecorded } from "./require_recorded.ts";
+import { liveQueryOf, requireRecorded, type StreamRequest } from "./stream_request.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
-import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
 export interface StreamSessionOptions {
   readonly slot: number;

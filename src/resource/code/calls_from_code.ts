@@ -1,7 +1,7 @@
 import { parseUser, type User } from "../../auth/user.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { CodeApi } from "../model/code_api.ts";
-import type { CodeCaller } from "../model/code_caller.ts";
+import type { CodeCaller } from "../model/resource.ts";
 
 /** The operations of an app for server-side code, outside of any request. */
 export interface CallsFromCode<Api> {

@@ -1,8 +1,7 @@
 import type { Access } from "../../auth/scope.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../model/resource.ts";
-import type { TransactionPart } from "../model/code_caller.ts";
+import type { Resource, TransactionPart } from "../model/resource.ts";
 
 /** Returns a changed copy of a resource. Repeated calls with a resource return the same copy. */
 export type ResourceTransform = (resource: Resource) => Resource;

@@ -11,7 +11,7 @@ import { keyFilter, parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableLike } from "../../schema/table_like.ts";
-import type { Resource } from "../model/resource.ts";
+import type { CodeCaller, Resource } from "../model/resource.ts";
 import { requireTableInfo } from "../define/resource_definition.ts";
 import { get } from "../operations/get.ts";
 import { subscribe } from "../operations/subscribe.ts";
@@ -25,7 +25,6 @@ import {
   type ResourceTransform,
 } from "./changed_resources.ts";
 import type { AnyApi, CodeApi, CodeTransaction } from "../model/code_api.ts";
-import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest, segmentOf } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 

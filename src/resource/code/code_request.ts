@@ -2,10 +2,9 @@ import { isWhole } from "../../schema/kinds/kind_properties.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
 import { formatKey } from "../../plan/key.ts";
 import { showValue } from "../../problem/show_value.ts";
-import type { Resource } from "../model/resource.ts";
+import type { CodeCaller, Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { ResourceRequest } from "../model/operation.ts";
-import type { CodeCaller } from "../model/code_caller.ts";
 import { type AnyCallOptions, type CallName, queryOf } from "./code_query.ts";
 
 export interface CodeCall {

@@ -1,9 +1,8 @@
 import { authorize } from "../../auth/authorize.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import type { ResourceTransform } from "./changed_resources.ts";
-import type { CodeCaller } from "../model/code_caller.ts";
+import type { CodeCaller, Resource } from "../model/resource.ts";
 import { codeRequest } from "./code_request.ts";
-import type { Resource } from "../model/resource.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import { csvRecords } from "../import/csv_records.ts";
 import { checkImportOptions, type ImportFileOptions } from "../import/import_options.ts";

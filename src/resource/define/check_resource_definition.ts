@@ -26,7 +26,7 @@ import {
   timerMs,
   whole,
 } from "../../options/option_kinds.ts";
-import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
+import type { IndexErrorHandler } from "../../search/indexer.ts";
 import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyHooks } from "../model/hooks.ts";

@@ -9,8 +9,7 @@ import { refusalKinds } from "../write/refused/failed_write.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import type { ImportRecords } from "./import_record.ts";
 import { type ImportOutcome, LineErrors } from "./line_errors.ts";
-import { errorsOfLine } from "./prepared_row.ts";
-import { type RowChunk, rowChunks } from "./row_chunks.ts";
+import { errorsOfLine, type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRowsError, SliceWriter } from "./write_slice.ts";
 

@@ -12,7 +12,7 @@ import type { WriteConnection } from "../write/transaction/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { followGivenKeys } from "../write/transaction/follow_given_keys.ts";
 import { refusalKinds, toFailedWrite } from "../write/refused/failed_write.ts";
-import type { PreparedRow } from "./prepared_row.ts";
+import type { PreparedRow } from "./row_chunks.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
 /** A row that the database, a scope or a hook has rejected, and the error for it. */

@@ -11,7 +11,7 @@ import { LiveHub } from "../../live/live_hub.ts";
 import { repeatUpkeep } from "../../live/repeat_upkeep.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
-import { unrecordedColumnIn } from "../../live/stream/require_recorded.ts";
+import { unrecordedColumnIn } from "../../live/stream/stream_request.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";

@@ -1,6 +1,6 @@
 import type { HookContext } from "./hooks.ts";
 import type { ResourceCall } from "./operation.ts";
-import type { OpenTransaction } from "./code_caller.ts";
+import type { OpenTransaction } from "./resource.ts";
 
 /**
  * Returns the API with which a hook or a procedure calls operations. The API acts for the caller of

@@ -5,11 +5,10 @@ import type { Connection } from "../../db/driver.ts";
 import type { Debit } from "../../guard/budget/debit.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { CodeCaller } from "./code_caller.ts";
+import type { CodeCaller, Resource } from "./resource.ts";
 import type { DataReply } from "../http/json_reply.ts";
 import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
-import type { Resource } from "./resource.ts";
 
 /** The request of an operation, split into its parts. Only the body is parsed already. */
 export interface ResourceRequest {

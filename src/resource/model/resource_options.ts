@@ -2,7 +2,7 @@ import type { ScopeOptions } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
-import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
+import type { IndexErrorHandler } from "../../search/indexer.ts";
 import type { AnyTable, ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";

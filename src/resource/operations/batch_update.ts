@@ -1,6 +1,5 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { and, type Filter } from "../../filter/filter.ts";
-import { reachesTable } from "../../filter/related_terms.ts";
+import { and, type Filter, reachesTable } from "../../filter/filter.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";

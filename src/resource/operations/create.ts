@@ -1,5 +1,5 @@
 import { keyId, keyOf } from "../../plan/key.ts";
-import { noneIncluded, rowReply } from "../shape/output.ts";
+import { noneIncluded, rowReply, rowsReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type CreatedRows,
   createNestedRows,
   type CreatePlan,
-} from "../write/nested/create_nested_rows.ts";
+} from "../write/nested/write_nested_rows.ts";
 import { toFailedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,
@@ -23,11 +23,12 @@ import {
 import { newRowValues } from "../write/values/new_row_values.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { loggedId } from "../write/values/optimistic_id.ts";
-import { wholeBody } from "../write/values/body_path.ts";
+import { loggedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
+import { itemPath, wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
-import { idsOfRows, writeRecordingIds } from "../write/record_ids.ts";
+import { idsOfRows, noOptimisticIds, writeRecordingIds } from "../write/record_ids.ts";
+import { mapItems, parseItems } from "../write/values/batch_items.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
@@ -105,3 +106,44 @@ async function createRow(
     throw toFailedWrite(error, resource, () => [{ ...wholeBody, values }]);
   }
 }
+
+interface BatchCreateIntent {
+  readonly body: NestedRows;
+  readonly ids: readonly (string | null)[];
+}
+
+/** `POST /batch`: creates all rows of a batch with their nested rows, or none of them. */
+export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
+  name: "batch-create",
+  access: "create",
+  takesBody: true,
+
+  parse({ body }, resource) {
+    const items = parseItems(body, resource.batch.create);
+    const rows = items.map((item, index) => ({ body: item, bodyPath: itemPath(index) }));
+    return {
+      body: parseNestedRows(rows, resource),
+      ids: mapItems(items, parseItemOptimisticId),
+    };
+  },
+
+  items: ({ body }) => ownCount(body),
+  readsFrom: ({ body }) => lookedUpResources(body),
+  relatedWrites: ({ body }) => relatedWrites(body),
+
+  plan({ body, ids }, grant, resource, { written, related }) {
+    const carried = ids.map((id) => loggedId(id, resource));
+    return { body, grant, written, related, updated: null, ids: carried };
+  },
+
+  async execute(plan, call) {
+    if (plan.body.rows.length === 0) {
+      return { rows: [], included: noneIncluded, recorded: noOptimisticIds };
+    }
+    return await createNestedRows(plan, call);
+  },
+
+  shape(created, _intent, resource) {
+    return rowsReply(201, created, resource, created.included);
+  },
+};

@@ -1,6 +1,6 @@
 import type { Grant } from "../../auth/authorize.ts";
-import type { Operation } from "../model/operation.ts";
-import { deleteRow } from "../write/delete_rows.ts";
+import type { Operation, WriteCall } from "../model/operation.ts";
+import { deleteLockedRows, deleteRow } from "../write/update_and_delete.ts";
 import { expectedVersion } from "../write/row_version.ts";
 import { inTransaction, isAutocommit } from "../write/transaction/in_transaction.ts";
 import { idsOfItems, writeRecordingIds } from "../write/record_ids.ts";
@@ -11,8 +11,14 @@ import {
   type PathRow,
   planTarget,
   type RowTarget,
+  writableRows,
 } from "../write/row_target.ts";
-import { beforeDelete } from "../write/run_hooks.ts";
+import { beforeDelete, type HookedRow } from "../write/run_hooks.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { keyOf } from "../../plan/key.ts";
+import { jsonReply } from "../http/json_reply.ts";
+import { parseBatchFilter } from "../write/values/batch_items.ts";
+import { writeMatchingRows } from "../write/write_matching_rows.ts";
 
 /** The row in the path of a write without a body. */
 export interface PathWriteIntent {
@@ -69,3 +75,48 @@ export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = 
     return { status: 204, headers: { "cache-control": "private, no-cache" }, body: null };
   },
 };
+
+interface BatchDeletePlan {
+  readonly filter: Filter;
+  readonly grant: Grant;
+}
+
+/** `DELETE /batch`: deletes every row that the filter matches, or marks it as deleted. */
+export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
+  name: "batch-delete",
+  access: "delete",
+  takesBody: true,
+
+  parse({ body, query }, resource) {
+    return parseBatchFilter({ body, query }, resource);
+  },
+
+  plan(filter, grant) {
+    return { filter, grant };
+  },
+
+  execute({ filter, grant }, call) {
+    const write = { ...call, grant };
+    const { table, batch, hooks } = call.resource;
+    return writeMatchingRows({
+      matching: {
+        where: and(filter, writableRows(write)),
+        columns: table.primaryKey,
+        limit: batch.delete,
+      },
+      values: null,
+      hook: hooks.onBeforeDelete === undefined ? null : (row) => runHook(row, write),
+      write: (rows, connection) =>
+        deleteLockedRows(rows.map(({ current }) => keyOf(current, table)), write, connection),
+    }, call);
+  },
+
+  shape(count) {
+    return jsonReply(200, { count });
+  },
+};
+
+async function runHook(row: HookedRow, write: WriteCall): Promise<null> {
+  await beforeDelete(row, write);
+  return null;
+}

@@ -26,7 +26,7 @@ import {
 } from "../read/list_query.ts";
 import { bytesOfRow } from "../../db/row_bytes.ts";
 import { type FetchedRows, fetchRows } from "../../db/rows.ts";
-import { countedPositionAfter } from "../../plan/counted_position.ts";
+import { countedPositionAfter } from "../../plan/reached_position.ts";
 import type { CountedPosition } from "../../plan/cursor.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";

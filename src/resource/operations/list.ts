@@ -1,6 +1,6 @@
 import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "../../db/rows.ts";
-import { countedPositionAfter } from "../../plan/counted_position.ts";
+import { countedPositionAfter, offsetPositionAfter } from "../../plan/reached_position.ts";
 import {
   type CountedPosition,
   countFittingValues,
@@ -11,7 +11,6 @@ import {
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { offsetPositionAfter } from "../../plan/reached_position.ts";
 import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";

@@ -14,7 +14,7 @@ import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { writeRecordingId, type WrittenRow } from "../write/record_ids.ts";
 import { lockRow, type RowTarget } from "../write/row_target.ts";
 import { beforeUpdate } from "../write/run_hooks.ts";
-import { updateIfSameVersion } from "../write/update_row.ts";
+import { updateIfSameVersion } from "../write/update_and_delete.ts";
 import { deleteOperation, type PathWriteIntent, type PathWritePlan } from "./delete.ts";
 
 /** `POST /:id/restore`: restores a soft-deleted row. */

@@ -23,7 +23,7 @@ import {
   type UpdatedRows,
   type UpdateNestedPlan,
   updateNestedRows,
-} from "../write/nested/update_nested_rows.ts";
+} from "../write/nested/write_nested_rows.ts";
 import { writeRecordingId } from "../write/record_ids.ts";
 import {
   canRequireScope,
@@ -39,7 +39,7 @@ import {
   writableTarget,
 } from "../write/row_target.ts";
 import { beforeUpdate } from "../write/run_hooks.ts";
-import { updateReturning, updateRow } from "../write/update_row.ts";
+import { updateReturning, updateRow } from "../write/update_and_delete.ts";
 import { and, comparison } from "../../filter/filter.ts";
 import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";

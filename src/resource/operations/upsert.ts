@@ -1,13 +1,15 @@
 import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
-import { rowReply } from "../shape/output.ts";
+import { rowReply, rowsReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation } from "../model/operation.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
-import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/unique_key.ts";
+import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/sort_items.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
+import { parseKeyedItems } from "../write/values/batch_items.ts";
+import { noOptimisticIds } from "../write/record_ids.ts";
 
 /** `POST /?on=email`: updates the row with the body's `email` (200), or creates a row (201). */
 export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
@@ -49,5 +51,45 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
     return created.size === 0
       ? rowReply(200, row, resource, { optimisticId })
       : rowReply(201, row, resource, { headers: locationOf(row, resource), optimisticId });
+  },
+};
+
+/**
+ * `POST /batch/upsert`: updates the rows of a batch that exist, and creates the others. An existing
+ * row is found by the primary key, or with `?on=email` by the unique key `email`.
+ */
+export const batchUpsert: Operation<
+  Pick<UpsertPlan, "items" | "by">,
+  UpsertPlan,
+  UpsertedRows
+> = {
+  name: "upsert",
+  access: "create",
+  alsoAccess: "update",
+  takesBody: true,
+
+  ownParameters: () => uniqueKeyParameter,
+
+  parse({ body, query }, resource) {
+    const by = parseUniqueKey(query.get("on"), resource);
+    const limit = resource.batch.create;
+    return { by, items: parseKeyedItems(body, resource, { limit, by, parse: parseRow }) };
+  },
+
+  items: ({ items }) => items.length,
+
+  plan(intent, create, { batch }, { also }) {
+    if (also === null) throw new Error("An upsert needs the right to update as well");
+    return { ...intent, create, update: also, isCounted: batch.incrementVersion };
+  },
+
+  async execute(plan, call) {
+    return plan.items.length === 0
+      ? { rows: [], recorded: noOptimisticIds, created: new Set() }
+      : await upsertRows(plan, call);
+  },
+
+  shape(written, _intent, resource) {
+    return rowsReply(200, written, resource);
   },
 };

@@ -1,10 +1,9 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { countedPositionAt } from "../../plan/counted_position.ts";
+import { countedPositionAt, startPosition } from "../../plan/reached_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { isCounted, parseOrder } from "../../plan/order.ts";
 import type { OffsetPosition, ReadPlan } from "../../plan/plan.ts";
-import { startPosition } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./read_after_row.ts";

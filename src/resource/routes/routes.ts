@@ -1,13 +1,12 @@
 import { requireUser } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 import { aggregate } from "../operations/aggregate.ts";
-import { batchCreate } from "../operations/batch_create.ts";
-import { batchDelete } from "../operations/batch_delete.ts";
+import { batchCreate, create } from "../operations/create.ts";
+import { batchDelete, deleteOperation } from "../operations/delete.ts";
 import { batchReplace } from "../operations/batch_replace.ts";
 import { batchUpdate } from "../operations/batch_update.ts";
 import { answerProcedure, callProcedure } from "../operations/call_procedure.ts";
 import { count } from "../operations/count.ts";
-import { create } from "../operations/create.ts";
 import { csv } from "../shape/csv.ts";
 import { exportRows } from "../operations/export.ts";
 import { get } from "../operations/get.ts";
@@ -15,7 +14,6 @@ import { importOperation } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
 import type { ResourceCall, ResourceRequest } from "../model/operation.ts";
-import { deleteOperation } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
@@ -25,8 +23,7 @@ import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
-import { upsert } from "../operations/upsert.ts";
-import { batchUpsert } from "../operations/batch_upsert.ts";
+import { batchUpsert, upsert } from "../operations/upsert.ts";
 import {
   type Endpoint,
   endpointOf,

@@ -22,10 +22,10 @@ import { toFailedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
-import { requireChangedRows } from "./require_new_rows.ts";
+import { requireChangedRows } from "./insert_rows.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterWrite } from "./run_hooks.ts";
-import { updateReturning } from "./update_row.ts";
+import { updateReturning } from "./update_and_delete.ts";
 
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 

@@ -1,7 +1,7 @@
 import { chunksOf, parseKey } from "../../plan/key.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ReportFailure } from "../inline_indexer.ts";
+import type { ReportFailure } from "../indexer.ts";
 import type { OpenIndex } from "../open_index.ts";
 import {
   failEntry,

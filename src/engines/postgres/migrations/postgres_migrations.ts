@@ -2,11 +2,10 @@ import type { MigrationsEngine, PausedTable } from "../../../db/engine/migration
 import { postgresSyntax } from "../sql/syntax.ts";
 import { toPostgresTypeName } from "../sql/type_names.ts";
 import { columnConversionSql } from "./postgres_columns.ts";
-import { readPostgresShapes } from "./postgres_shapes.ts";
+import { readPostgresShapes, shapesPrintedByPostgres } from "./postgres_shapes.ts";
 import { postgresMigrationSteps } from "./postgres_steps.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 import { postgresWrittenParts } from "./written_parts.ts";
-import { shapesPrintedByPostgres } from "./shapes_printed_by_postgres.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { hexToBytes } from "../../../protocol/byte_text.ts";

@@ -15,12 +15,12 @@ import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts"
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { inferSampledColumn, readColumnSamples, readKeyEnds } from "./tables/sample_columns.ts";
-import { refusedWrites } from "./tables/refused_writes.ts";
 import {
   reasonWithCollations,
+  refusedWrites,
   unknownCollations,
   unreadableColumns,
-} from "./tables/unreadable_parts.ts";
+} from "./tables/refused_writes.ts";
 import { readOnlyView } from "../../../schema/view_info.ts";
 import { parseSimpleView } from "../../../db/views/simple_view.ts";
 import {

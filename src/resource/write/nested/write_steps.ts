@@ -8,7 +8,7 @@ import { insertRows } from "../insert_rows.ts";
 import { invalidField } from "../values/parse_fields.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 import { lockTarget, writableTarget } from "../row_target.ts";
-import { updateIfSameVersion } from "../update_row.ts";
+import { updateIfSameVersion } from "../update_and_delete.ts";
 import { relateRows } from "./relate/apply_change.ts";
 import { problemAtPath } from "./common_path.ts";
 import { findRows } from "./find_rows.ts";

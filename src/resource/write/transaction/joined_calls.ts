@@ -4,7 +4,7 @@ import { runInSavepoint, transactionHandle } from "../../../db/database_handle.t
 import type { Connection, Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
+import type { OpenTransaction, TransactionPart } from "../../model/resource.ts";
 
 /** A connection in a transaction that calls can join. It collects their rows for search indexes. */
 export interface Joinable<Notes> extends Connection {

@@ -16,9 +16,8 @@ import { idsOfRows, writeRecordingIds } from "../record_ids.ts";
 import { beforeCreate, beforeUpdateItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
 import { retryIfRowsChanged, RowsChanged } from "../rows_changed.ts";
-import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
+import { type SortedItems, sortItems, type UniqueKey, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
-import type { UniqueKey } from "./unique_key.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
 /** The plan of an upsert: rows that exist are changed, and the others are created. */

@@ -1,5 +1,5 @@
 import { unknownAddressGroup } from "../../../guard/client_address.ts";
-import { AggregateStream } from "../../../live/aggregate/aggregate_stream.ts";
+import { AggregateStream } from "../../../live/aggregate/shared_aggregates.ts";
 import type { LiveHub } from "../../../live/live_hub.ts";
 import type { StreamSession } from "../../../live/stream/stream_session.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
