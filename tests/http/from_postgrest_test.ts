@@ -4,6 +4,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { createApp, openDatabase } from "../../mod.ts";
+import { passwordAuth } from "../../exports/auth.ts";
 import { createClient, liveList, rsql } from "../../exports/client.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
@@ -31,6 +32,40 @@ testOnPostgres("docs/from_postgrest.md shows the responses of the service", asyn
   });
 });
 
+testOnPostgres("each filter in the text of docs/from_postgrest.md is accepted", async (url) => {
+  const filters = inline(await Deno.readTextFile(page), /`filter=([^`]+)`/g);
+  assertEquals(filters.length > 15, true, "filters are found");
+  await withService(url, async (send) => {
+    for (const filter of filters) {
+      const response = await send(new Request(`http://127.0.0.1/api/people?filter=${filter}`));
+      assertEquals([filter, response.status, await response.json()].slice(0, 2), [filter, 200]);
+    }
+  });
+});
+
+Deno.test("docs/from_postgrest.md names routes of accounts that exist", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  const secret = "at least thirty-two characters long";
+  const runtime = systemRuntime(() => {});
+  const auth = { use: [passwordAuth()] };
+  const app = await createApp({ db, secret, runtime, auth, resources: [] });
+  const statusOf = async (path: string) => {
+    const headers = { "content-type": "application/json" };
+    const request = new Request(`http://127.0.0.1${path}`, { method: "POST", headers, body: "{}" });
+    const response = await app.fetch(request);
+    await response.body?.cancel();
+    return response.status;
+  };
+  const routes = inline(await Deno.readTextFile(page), /`POST (\/api\/auth\/[^`]+)`/g);
+  const missing: string[] = [];
+  for (const route of [...routes, "/api/auth/unknown"]) {
+    if (await statusOf(route) === 404) missing.push(route);
+  }
+  await app.close();
+  await db.close();
+  assertEquals([routes.length, missing], [7, ["/api/auth/unknown"]]);
+});
+
 testOnPostgres("a wrong response on the page is found", async (url) => {
   await withService(url, async (send) => {
     const wrong = "# PostgREST\nGET /films\n\n# resource-api\nGET /api/films/count\n\n200 7";
@@ -41,7 +76,7 @@ testOnPostgres("a wrong response on the page is found", async (url) => {
   });
 });
 
-/** Serves the example schema like `cli.ts DATABASE --write --functions '*'`. */
+/** Serves the example schema like `cli.ts DATABASE --write --functions '*' --search`. */
 async function withService(url: string, work: (send: Send) => Promise<void>): Promise<void> {
   const db = await openDatabase(url);
   await runScript(db.driver, await Deno.readTextFile(schema));
@@ -52,7 +87,7 @@ async function withService(url: string, work: (send: Send) => Promise<void>): Pr
   );
   const { config } = await serveDatabase(url, {
     ...{ rights, runtime: systemRuntime(() => {}), kv: undefined, accountsIn: undefined },
-    ...{ isSearched: false, schemas: null, functions: ["*"] },
+    ...{ isSearched: true, schemas: null, functions: ["*"] },
     recording: { triggers: false, schema: null },
   });
   const app = await createApp(config);
@@ -61,6 +96,10 @@ async function withService(url: string, work: (send: Send) => Promise<void>): Pr
   } finally {
     await app.close();
   }
+}
+
+function inline(text: string, pattern: RegExp): readonly string[] {
+  return [...text.matchAll(pattern)].map(([, found = ""]) => found);
 }
 
 async function replaceBlocks(
