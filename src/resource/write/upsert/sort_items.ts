@@ -16,7 +16,7 @@ import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
 import { canonicalFilterText } from "../../../filter/canonical_filter.ts";
 import { nameOfItem, quoteName, splitNames } from "../../../filter/syntax/quoted_name.ts";
-import { conditionSql } from "../../../schema/table_constraints.ts";
+import { conditionSql, type SqlCondition } from "../../../schema/table_constraints.ts";
 import { parseUserFilter } from "../../read/user_filter.ts";
 import { parseIndexCondition } from "./index_condition.ts";
 
@@ -48,11 +48,7 @@ export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
     ...unique.filter(({ where }) => where === null).map(({ columns }) => columnsOf(columns)),
   ].map((columns): NamedKey => ({ primaryKey: columns, name: namesOf(columns) }));
   const partial = unique.flatMap(({ columns, where }) =>
-    where === null ? [] : partialKey(
-      columnsOf(columns),
-      conditionSql(where, resource.driver.dialect),
-      resource,
-    )
+    where === null ? [] : partialKey(columnsOf(columns), where, resource)
   );
   const known = new Set<string>();
   return [...keys, ...partial].filter(({ primaryKey, rows }) => {
@@ -67,11 +63,11 @@ export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
 /** Returns the key of a partial index. Returns none if the user cannot filter by its condition. */
 function partialKey(
   columns: readonly ColumnInfo[],
-  sql: string,
+  where: SqlCondition,
   resource: Resource,
 ): readonly NamedKey[] {
-  const { table, fields } = resource;
-  const condition = parseIndexCondition(sql, table.columns);
+  const { table, fields, driver } = resource;
+  const condition = parseIndexCondition(conditionSql(where, driver.dialect), table.columns);
   if (condition === null || !condition.columns.every((one) => fields.readable.includes(one))) {
     return [];
   }
