@@ -1,6 +1,5 @@
 import type { Procedure } from "../resource/model/procedure.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { refersTo } from "../schema/table_info.ts";
 import { bodyColumnSchema, responseColumnSchema } from "./column_json_schema.ts";
 import type { StandardSchema } from "../resource/model/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
@@ -64,9 +63,7 @@ function outputOf({ result }: CalledFunction, { tables, served }: Resource): Jso
   const [first] = columns;
   if (kind === "void" || first === undefined) return { nullable: true, enum: [null] };
   if (kind === "value") return responseColumnSchema(first);
-  const table = returned === null
-    ? undefined
-    : tables.find((one) => refersTo({ schema: returned.schema, table: returned.name }, one));
+  const table = tables.find((one) => one.name === returned?.name && one.schema === returned.schema);
   const shown = (table && served.get(table))?.fields.readable ?? columns;
   const row = {
     type: "object",

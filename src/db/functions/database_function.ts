@@ -1,18 +1,7 @@
-import { didYouMean } from "../../problem/nearest_name.ts";
-import { InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import type { Connection } from "../driver.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import {
-  type Fragment,
-  identifier,
-  join,
-  rawSql,
-  sql,
-  sqlName,
-  tableName,
-} from "../../sql/fragment.ts";
+import { identifier, join, rawSql, sql, sqlName, tableName } from "../../sql/fragment.ts";
 
 /** The name of a function, a type or a table, with its schema. */
 export interface QualifiedName {
@@ -61,76 +50,6 @@ export interface FunctionResult {
 /** The values of a call's arguments. An omitted argument has no entry. */
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
-/** A fault in one argument of a call. */
-interface ArgumentFault {
-  readonly path: string;
-  readonly message: string;
-}
-
-interface ParsedArguments {
-  readonly values: FunctionArguments;
-  readonly faults: readonly ArgumentFault[];
-}
-
-/** Parses the arguments of a call. `parse` converts the value of one argument. */
-export function parseFunctionArguments(
-  { args }: DatabaseFunction,
-  given: Readonly<Record<string, unknown>>,
-  parse: (value: unknown, column: ColumnInfo) => unknown,
-): ParsedArguments {
-  const values = new Map<FunctionArgument, unknown>();
-  const faults: ArgumentFault[] = [];
-  const names = args.map(({ column }) => column.name);
-  for (const name of Object.keys(given).filter((one) => !names.includes(one)).slice(0, maxFaults)) {
-    faults.push({
-      path: name.slice(0, 100),
-      message: `is not an argument${didYouMean(name, names)}`,
-    });
-  }
-  for (const argument of args) {
-    const { column, isOptional, isVariadic } = argument;
-    if (!Object.hasOwn(given, column.name)) {
-      if (isVariadic) values.set(argument, []);
-      else if (!isOptional) faults.push({ path: column.name, message: "is required" });
-      continue;
-    }
-    try {
-      const value = given[column.name];
-      values.set(argument, value === null ? null : parse(value, column));
-    } catch (error) {
-      if (!(error instanceof InvalidValue)) throw error;
-      faults.push({ path: column.name, message: error.message });
-    }
-  }
-  return { values, faults };
-}
-
-const maxFaults = 10;
-
-/** Converts an argument in a JSON body to its value in JavaScript. */
-export function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
-  return kindOfColumn(column).fromJson(value, column);
-}
-
-/** Returns the call of a function as the source of rows after FROM. */
-export function callOf(
-  { schema, name, args }: DatabaseFunction,
-  values: FunctionArguments,
-  dialect: Dialect,
-): Fragment {
-  const passed = args.flatMap((argument) => {
-    if (!values.has(argument)) return [];
-    const { column, type, isVariadic } = argument;
-    const value = dialect.encode(values.get(argument), column);
-    return [
-      sql`${rawSql(isVariadic ? "VARIADIC " : "")}${
-        identifier(column.dbName)
-      } => CAST(${value} AS ${tableName(type)})`,
-    ];
-  });
-  return sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
-}
-
 /**
  * Prepares a transaction for a call: it is read-only unless the function is volatile, and a query
  * has a time limit. Returns false if the role may not call the function. Postgres checks this right
@@ -156,13 +75,17 @@ export async function prepareCall(
 
 /** Returns a table whose rows are those of a call. It has the columns of the function's result. */
 export function tableOfCall(
-  called: DatabaseFunction,
+  { name, schema, args, result: { columns } }: DatabaseFunction,
   values: FunctionArguments,
   served: TableInfo | null,
   dialect: Dialect,
 ): TableInfo {
-  const rows = callOf(called, values, dialect);
-  const { name, schema, result: { columns } } = called;
+  const passed = args.filter((one) => values.has(one)).map((one) => {
+    const { column, type, isVariadic } = one;
+    const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
+    return sql`${rawSql(isVariadic ? "VARIADIC " : "")}${identifier(column.dbName)} => ${value}`;
+  });
+  const rows = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
   const base = served ?? createTableInfo({
     ...{ name, schema, columns, foreignKeys: [], own: false, readOnly: true },
   });

@@ -2,10 +2,9 @@ import { allRows } from "../../filter/filter.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import {
-  argumentFromJson,
   type DatabaseFunction,
+  type FunctionArgument,
   type FunctionArguments,
-  parseFunctionArguments,
   prepareCall,
   tableOfCall,
 } from "../../db/functions/database_function.ts";
@@ -13,7 +12,7 @@ import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
-import { type ColumnInfo, refersTo, type TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { parseJson } from "../../schema/exact_json.ts";
 import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
@@ -22,7 +21,8 @@ import type { Resource } from "../model/resource.ts";
 import { list } from "../operations/list.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
 import { runOperation } from "../run_operation.ts";
-import { InvalidFields } from "../write/values/parse_fields.ts";
+import { isPlainObject } from "../write/nested/parse/parse_row_id.ts";
+import { type FieldError, invalidField, InvalidFields } from "../write/values/parse_fields.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 
 /** The query parameters of a function that returns rows. */
@@ -42,9 +42,8 @@ export async function callFunction(
   called: DatabaseFunction,
   { request, user, resource: host }: ResourceCall,
 ): Promise<DataReply> {
-  requireParameters(called, request);
-  const values = argumentsOf(called, request);
   const rows = { ...request, query: listQueryOf(called, request) };
+  const values = argumentsOf(called, request);
   const resource = resourceOfResult(called, values, host);
   try {
     const data = dataOf(called, await runInTransaction(called, { request: rows, user, resource }));
@@ -79,24 +78,46 @@ async function runInTransaction(
   });
 }
 
-function argumentsOf(called: DatabaseFunction, request: ResourceRequest): FunctionArguments {
-  const { body, query } = request;
+/** Returns the arguments in the body, or in the URL. Throws a 422 that lists the faults. */
+function argumentsOf(
+  { args }: DatabaseFunction,
+  { body, query }: ResourceRequest,
+): FunctionArguments {
   const isInBody = body !== undefined;
-  const named = isInBody ? requireObject(body) : Object.fromEntries(
-    called.args.flatMap(({ column: { name } }) => {
-      const text = query.get(name);
-      return text === undefined ? [] : [[name, text]];
-    }),
-  );
-  const parse = isInBody ? argumentFromJson : argumentFromText;
-  const { values, faults } = parseFunctionArguments(called, named, parse);
+  if (isInBody && !isPlainObject(body)) throw invalidField("must be an object of arguments");
+  const given = new Map<string, unknown>(isInBody ? Object.entries(body) : query);
+  const names = args.map(({ column }) => column.name);
+  const unknown = isInBody ? [...given.keys()].filter((name) => !names.includes(name)) : [];
+  const faults: FieldError[] = unknown.slice(0, maxUnknown).map((name) => ({
+    path: name.slice(0, 100),
+    message: `is not an argument${didYouMean(name, names)}`,
+  }));
+  const values = new Map<FunctionArgument, unknown>();
+  for (const argument of args) {
+    const { column, isOptional, isVariadic } = argument;
+    const { name } = column;
+    const value = given.get(name);
+    if (!given.has(name)) {
+      if (isVariadic) values.set(argument, []);
+      else if (!isOptional) faults.push({ path: name, message: "is required" });
+      continue;
+    }
+    try {
+      const parse = isInBody ? argumentFromJson : argumentFromText;
+      values.set(argument, value === null ? null : parse(value, column));
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      faults.push({ path: name, message: error.message });
+    }
+  }
   if (faults.length > 0) throw new InvalidFields(faults);
   return values;
 }
 
-function requireObject(body: unknown): Readonly<Record<string, unknown>> {
-  if (typeof body === "object" && body !== null && !Array.isArray(body)) return { ...body };
-  throw new Problem("validation-error", "Cannot use this body: it must be an object of arguments");
+const maxUnknown = 10;
+
+function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
+  return kindOfColumn(column).fromJson(value, column);
 }
 
 /** Converts an argument in a URL. Lists, objects and documents are JSON. */
@@ -112,39 +133,34 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
   return argumentFromJson(json, column);
 }
 
-/** Throws a 400 for a parameter that is neither an argument nor a parameter of a list. */
-function requireParameters(called: DatabaseFunction, { raw, body, query }: ResourceRequest): void {
-  const args = body === undefined ? called.args.map(({ column }) => column.name) : [];
-  const ofRows = called.result.kind === "rows" ? rowParameters : [];
-  const known = [...args, ...ofRows];
-  const given = raw === null ? query.keys() : new URL(raw.url).searchParams.keys();
-  for (const name of given) {
+/**
+ * Returns the parameters of the list of a call's rows. An argument hides an equal parameter. Throws
+ * a 400 for a parameter that is neither an argument nor a parameter of a list.
+ */
+function listQueryOf(
+  { name: subject, args, result, isQuery }: DatabaseFunction,
+  { raw, body, query }: ResourceRequest,
+): ResourceRequest["query"] {
+  const hasRows = result.kind === "rows";
+  const names = body === undefined ? args.map(({ column }) => column.name) : [];
+  const known = [...names, ...hasRows ? rowParameters : []];
+  const refused = (reason: string) => new Problem("invalid-parameter", `Cannot ${reason}`);
+  for (const name of raw === null ? query.keys() : new URL(raw.url).searchParams.keys()) {
     if (!known.includes(name)) {
-      const hint = didYouMean(name.slice(0, 50), known);
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot call ${called.name}: "${name.slice(0, 50)}" is not one of its arguments${hint}`,
+      const shown = name.slice(0, 50);
+      const hint = didYouMean(shown, known);
+      throw refused(`call ${subject}: "${shown}" is not one of its arguments${hint}`);
+    }
+    if (!isQuery && repeating.includes(name)) {
+      throw refused(
+        `use "${name}" here: ${subject} may change rows, so a request calls it only once`,
       );
     }
-    if (called.isQuery || !repeating.includes(name)) continue;
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot use "${name}" here: ${called.name} may change rows, so a request calls it only once`,
-    );
   }
-}
-
-/** Returns the parameters of the list of a call's rows. An argument hides an equal parameter. */
-function listQueryOf(
-  called: DatabaseFunction,
-  { query, body }: ResourceRequest,
-): ResourceRequest["query"] {
-  if (called.result.kind !== "rows") return new Map([["limit", "1"]]);
-  const args = body === undefined ? called.args.map(({ column }) => column.name) : [];
-  return Object.assign(
-    new Map([...query].filter(([name]) => rowParameters.includes(name) && !args.includes(name))),
-    query.codeFilter === undefined ? {} : { codeFilter: query.codeFilter },
-  );
+  if (!hasRows) return new Map([["limit", "1"]]);
+  const ofRows = new Map([...query].filter(([name]) => !names.includes(name)));
+  const { codeFilter } = query;
+  return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
 /** Returns a resource whose table is the call: that of the returned table, or one of the result. */
@@ -154,13 +170,11 @@ function resourceOfResult(
   host: Resource,
 ): Resource {
   const { result: { table: returned }, name } = called;
-  const named = returned === null
-    ? undefined
-    : host.tables.find((table) =>
-      refersTo({ schema: returned.schema, table: returned.name }, table) &&
-      host.served.get(table)?.driver === host.driver
-    );
-  const found = named === undefined ? undefined : host.served.get(named);
+  const named = host.tables.find((table) =>
+    table.name === returned?.name && table.schema === returned.schema &&
+    host.served.get(table)?.driver === host.driver
+  );
+  const found = named && host.served.get(named);
   const { dialect } = host.driver;
   const table = tableOfCall(called, values, found?.table ?? null, dialect);
   const url = `${host.url}/rpc/${name}`;

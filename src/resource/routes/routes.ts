@@ -13,7 +13,7 @@ import { get } from "../operations/get.ts";
 import { importOperation } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
-import type { ResourceCall, ResourceRequest } from "../model/operation.ts";
+import type { ResourceRequest } from "../model/operation.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
@@ -103,9 +103,12 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   const parameters = called === undefined
     ? undefined
     : new Set([...called.args.map(({ column }) => column.name), "offset"]);
-  const callFunction = async (call: ResourceCall) => {
-    if (called === undefined) throw new Error("Only a function of the database is called");
-    return await (await import("./function_endpoint.ts")).callFunction(called, call);
+  const call = async (...[request, user, resource]: Parameters<Endpoint["call"]>) => {
+    if (called === undefined) {
+      return await callProcedure(procedure, { name, call: { request, user, resource } });
+    }
+    const { callFunction } = await import("./function_endpoint.ts");
+    return await callFunction(called, { request, user, resource });
   };
   return {
     name: "procedure",
@@ -121,14 +124,11 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
     },
     // A procedure requires at most a user, and `requireAccess` has already checked this.
     authorize: () => Promise.resolve(),
-    run: (request, user, resource) =>
+    run: async (request, user, resource) =>
       called === undefined
-        ? answerProcedure(procedure, { name, call: { request, user, resource } })
-        : callFunction({ request, user, resource }).then((reply) => reply.writeAll()),
-    call: (request, user, resource) =>
-      called === undefined
-        ? callProcedure(procedure, { name, call: { request, user, resource } })
-        : callFunction({ request, user, resource }),
+        ? await answerProcedure(procedure, { name, call: { request, user, resource } })
+        : (await call(request, user, resource)).writeAll(),
+    call,
   };
 }
 

@@ -4,11 +4,9 @@ import type {
   DatabaseFunction,
   FunctionArgument,
   FunctionResult,
-  QualifiedName,
 } from "../../../../db/functions/database_function.ts";
 import type { LeftOut } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
-import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import { schemaOf } from "./postgres_catalogue.ts";
 import type { PostgresTypes } from "./postgres_types.ts";
 
@@ -82,19 +80,16 @@ export function describeFunctions(
   wanted: readonly string[],
   types: PostgresTypes,
 ): { readonly functions: readonly DatabaseFunction[]; readonly leftOut: readonly LeftOut[] } {
-  const isAll = wanted.includes("*");
-  const known = new Set(catalogue.map(({ name }) => name));
-  const missing = wanted.find((name) => name !== "*" && !known.has(name));
+  const byName = Map.groupBy(catalogue, ({ name }) => name);
+  const missing = wanted.find((name) => name !== "*" && !byName.has(name));
   if (missing !== undefined) {
-    const hint = didYouMean(missing, [...known]);
+    const hint = didYouMean(missing, [...byName.keys()]);
     throw new Error(`Cannot find the function "${missing}": there is none of this name${hint}`);
   }
   const functions: DatabaseFunction[] = [];
   const leftOut: LeftOut[] = [];
-  const asked = catalogue.filter(({ name }) => isAll || wanted.includes(name));
-  for (const [name, versions] of Map.groupBy(asked, (one) => one.name)) {
-    const [first, second] = versions;
-    if (first === undefined) continue;
+  for (const [name, [first, second]] of byName) {
+    if (first === undefined || !(wanted.includes("*") || wanted.includes(name))) continue;
     const described = second === undefined
       ? describeFunction(first, types)
       : "several functions have this name, and their arguments do not tell them apart";
@@ -138,43 +133,24 @@ function describeFunction(
 const pseudo = /^any|^(?:record|cstring|internal)$|^_record$/;
 
 function resultOf(given: CatalogueFunction, types: PostgresTypes): FunctionResult | null {
-  const { name, isSet, type, typeName, isComposite, isPseudo } = given;
-  if (typeName === "void") return { kind: "void", columns: [voidColumn(name, types)], table: null };
+  const { name, isSet, type, typeName, isComposite, isPseudo, table, tableSchema } = given;
+  const isVoid = typeName === "void";
   const outputs = given.parameters.filter(({ mode }) => ["o", "b", "t"].includes(mode));
-  const one = isSet ? "rows" as const : "row" as const;
-  if (typeName === "record" && outputs.length > 1) {
-    const members = outputs.map((output, index) => ({
-      name: output.name === "" ? `column${index + 1}` : output.name,
-      type: output.type,
-    }));
-    return rowsOf(members, one, null, types);
-  }
-  if (isComposite) {
-    const table = given.table === null ? null : { schema: given.tableSchema, name: given.table };
-    return rowsOf(types.membersOf(type), one, table, types);
-  }
-  // The column of a single OUT argument has the name of the argument.
-  const [output] = outputs;
-  const column = isPseudo ? null : types.column(output?.name || name, type);
-  return column === null
-    ? null
-    : { kind: isSet ? "rows" : "value", columns: [column], table: null };
-}
-
-function rowsOf(
-  members: readonly { readonly name: string; readonly type: string }[],
-  kind: "row" | "rows",
-  table: QualifiedName | null,
-  types: PostgresTypes,
-): FunctionResult | null {
+  const isRecord = typeName === "record" && outputs.length > 1;
+  if (isPseudo && !isVoid && !isRecord) return null;
+  const members = isRecord
+    ? outputs.map((one, index) => ({ ...one, name: one.name || `column${index + 1}` }))
+    : isComposite
+    ? types.membersOf(type)
+    // The column of a single OUT argument has the name of the argument.
+    : [{ name: outputs[0]?.name || name, type }];
   const columns = members.map((member) => types.column(member.name, member.type));
   const known = columns.filter((column) => column !== null);
-  return known.length < columns.length ? null : { kind, columns: known, table };
-}
-
-/** The result of a function without a result, which Postgres prints as an empty string. */
-function voidColumn(name: string, types: PostgresTypes): ColumnInfo {
-  const column = types.column(name, "2278");
-  if (column === null) throw new Error("The catalog has no type void");
-  return column;
+  if (known.length < columns.length) return null;
+  const one = isRecord || isComposite ? "row" : "value";
+  return {
+    kind: isVoid ? "void" : isSet ? "rows" : one,
+    columns: known,
+    table: table === null ? null : { schema: tableSchema, name: table },
+  };
 }
