@@ -6,8 +6,13 @@ import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { pascalName } from "./component_names.ts";
 import { keySegmentSchema } from "./column_json_schema.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
-import { argumentSchema, type CalledFunction, describeProcedure } from "./procedure_schema.ts";
-import { listBody, queryParameters } from "./parameters.ts";
+import {
+  argumentSchema,
+  type CalledFunction,
+  describeProcedure,
+  type ProcedureSchema,
+} from "./procedure_schema.ts";
+import { listBody, parameter, queryParameters } from "./parameters.ts";
 import { optimisticIdSchema, relationsInUpdateBody, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { isPublic, requestHeaders, securityRequirements } from "./operation_headers.ts";
@@ -21,10 +26,11 @@ export function operationDocument(
   problems: ProblemResponses,
 ): JsonSchema {
   const { endpoint } = route;
-  const procedure = procedureOf(route);
-  const called = procedure === null
-    ? undefined
-    : resource.procedures.get(procedure)?.databaseFunction;
+  const found = resource.procedures.get(procedureOf(route) ?? "");
+  const called = found?.databaseFunction;
+  const procedure = found === undefined
+    ? null
+    : describeProcedure(procedureOf(route) ?? "", found, resource);
   const schema = endpoint.takesBody
     ? bodies[endpoint.name]?.({ resource, name, procedure }) ?? null
     : null;
@@ -36,10 +42,10 @@ export function operationDocument(
     ...requestHeaders(route, resource, facts),
   ];
   return {
-    operationId: operationId(route, name, procedure),
+    operationId: operationId(route, name, procedure?.name ?? null),
     summary: procedure === null
       ? `${operationProperties[endpoint.name].summary} (${resource.name})`
-      : `Calls ${procedure} (${resource.name})`,
+      : `Calls ${procedure.name} (${resource.name})`,
     ...(called?.description ? { description: called.description } : {}),
     tags: [name],
     security: securityRequirements(route, resource, facts),
@@ -54,31 +60,25 @@ export function operationDocument(
 
 /** Returns the query parameters of a function: its arguments for GET, and those of its rows. */
 function functionParameters(called: CalledFunction, { method }: Route): readonly JsonSchema[] {
-  const args = method !== "GET" ? [] : called.args.map((argument) => {
+  const args = method !== "GET" ? [] : called.args.map((argument): JsonSchema => {
+    const { name, kind } = argument.column;
     const schema = argumentSchema(argument);
-    const isJson = argument.column.kind === "json";
     return {
-      ...{ name: argument.column.name, in: "query", required: !argument.isOptional },
-      ...(isJson
+      ...{ name, in: "query", required: !argument.isOptional },
+      ...(kind === "json"
         ? { content: { "application/json": { schema } } }
         : { schema: { ...schema, nullable: false } }),
     };
   });
-  const names = args.map(({ name }) => name);
+  const text = { type: "string" };
   const ofRows = called.result.kind !== "rows" ? [] : [
-    ["filter", "Which rows, in the filter language."],
-    ["select", "The fields of the rows, with commas between them."],
-    ["orderBy", "The order, like `-year,title`."],
-    ["limit", "How many rows at most."],
-    ...(called.isQuery ? [["cursor", "`nextCursor` of the page before."]] : []),
+    parameter("filter", text, "Which rows, in the filter language."),
+    parameter("select", text, "The fields of the rows, with commas between them."),
+    parameter("orderBy", text, "The order, like `-year,title`."),
+    parameter("limit", { type: "integer" }, "How many rows at most."),
+    ...(called.isQuery ? [parameter("cursor", text, "`nextCursor` of the page before.")] : []),
   ];
-  return [
-    ...args,
-    ...ofRows.filter(([name = ""]) => !names.includes(name)).map(([name, description]) => ({
-      ...{ name, in: "query", description },
-      schema: { type: name === "limit" ? "integer" : "string" },
-    })),
-  ];
+  return [...args, ...ofRows.filter(({ name }) => !args.some((one) => one["name"] === name))];
 }
 
 function procedureOf({ endpoint, path }: Route): string | null {
@@ -109,8 +109,8 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
 interface BodyFacts {
   readonly resource: Resource;
   readonly name: string;
-  /** The name of the called procedure, or null for another operation. */
-  readonly procedure: string | null;
+  /** The called procedure, or null for another operation. */
+  readonly procedure: ProcedureSchema | null;
 }
 
 const filter: JsonSchema = {
@@ -139,10 +139,7 @@ const bodies: Readonly<Record<OperationName, ((facts: BodyFacts) => JsonSchema) 
     return { type: "object", properties: { filter, patch }, required: ["filter", "patch"] };
   },
   "batch-delete": () => ({ type: "object", properties: { filter }, required: ["filter"] }),
-  procedure: ({ resource, procedure }) => {
-    const found = procedure === null ? undefined : resource.procedures.get(procedure);
-    return found === undefined ? {} : describeProcedure(procedure ?? "", found, resource).input;
-  },
+  procedure: ({ procedure }) => procedure?.input ?? {},
 };
 
 /** Returns the schema of a new row in a batch, with the optimistic id if streams contain it. */

@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
-import { describeProcedure } from "./procedure_schema.ts";
+import type { ProcedureSchema } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
@@ -11,7 +11,7 @@ import { responseColumnSchema } from "./column_json_schema.ts";
 /** Returns the descriptions of a route's successful responses, by status. */
 export function successResponses(
   { route, resource, name }: NamedRoute,
-  procedure: string | null,
+  procedure: ProcedureSchema | null,
   { isIdempotent }: OpenapiInput,
 ): JsonSchema {
   const { endpoint } = route;
@@ -68,8 +68,8 @@ type Success = readonly [
 interface SuccessFacts {
   readonly resource: Resource;
   readonly name: string;
-  /** The name of the called procedure, or null for another operation. */
-  readonly procedure: string | null;
+  /** The called procedure, or null for another operation. */
+  readonly procedure: ProcedureSchema | null;
 }
 
 const tagOf = ({ etag }: Resource): JsonSchema => etag === null ? {} : { ETag: text };
@@ -105,18 +105,14 @@ const successes: Readonly<Record<OperationName, Success>> = {
   upsert: [200, "The rows, in the order of the items.", rowsOf],
   "batch-update": [200, "The number of rows.", countOf],
   "batch-delete": [200, "The number of rows.", countOf],
-  procedure: [200, "What it returns.", dataOf],
+  procedure: [
+    200,
+    "What it returns.",
+    ({ procedure }) => json(objectOf({ data: procedure?.output ?? {} })),
+  ],
   subscribe: [200, "The stream.", () => stream(rowStream)],
   "subscribe-aggregate": [200, "The stream.", () => stream(aggregateStream)],
 };
-
-function dataOf({ resource, procedure }: SuccessFacts): JsonSchema {
-  const found = procedure === null ? undefined : resource.procedures.get(procedure);
-  const data = found === undefined
-    ? {}
-    : describeProcedure(procedure ?? "", found, resource).output;
-  return json(objectOf({ data }));
-}
 
 const whole = { type: "integer", minimum: 0 };
 

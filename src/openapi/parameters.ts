@@ -123,7 +123,7 @@ function searchParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-function parameter(name: string, schema: JsonSchema, description: string): JsonSchema {
+export function parameter(name: string, schema: JsonSchema, description: string): JsonSchema {
   return { name, in: "query", description, schema };
 }
 

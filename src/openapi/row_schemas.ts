@@ -108,8 +108,7 @@ export function rowSchemas(
   const relations = relationsInUpdateBody(resource);
   const isPerUser = resource.varyingFields.has("readable");
   const perUser = isPerUser ? ["Which of the fields a row has depends on the user."] : [];
-  const comment = resource.table.description === null ? [] : [resource.table.description];
-  const words = [...comment, ...perUser];
+  const words = [resource.table.description ?? [], perUser].flat();
   return {
     [name]: {
       type: "object",
@@ -119,10 +118,7 @@ export function rowSchemas(
     },
     [`${name}Selection`]: {
       type: "object",
-      description: [
-        "A row with the fields that the request selects, and the rows that it includes.",
-      ]
-        .concat(perUser).join(" "),
+      description: [selection, ...perUser].join(" "),
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf(Object.keys(computed)),
     },
@@ -138,6 +134,8 @@ export function rowSchemas(
     ),
   };
 }
+
+const selection = "A row with the fields that the request selects, and the rows that it includes.";
 
 /** Returns the schema of the member with which a client names its write. Empty without streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {

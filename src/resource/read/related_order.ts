@@ -5,16 +5,10 @@ import type { RelatedColumn } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { isSortable } from "../../schema/structured/kind_of_column.ts";
-import type { Relation } from "../../schema/relation.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** A key of an order that is a field of the row to which a to-one relation leads. */
-export interface RelatedOrder {
-  /** The field as a column of the ordered rows. */
-  readonly column: ColumnInfo;
-  readonly source: ColumnInfo;
-  readonly relation: Relation;
+export interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
 
@@ -59,9 +53,8 @@ export function planRelatedOrder(
   orders: readonly RelatedOrder[],
   related: ReadonlyMap<Resource, Grant>,
 ): readonly RelatedColumn[] {
-  return orders.map(({ column, source, relation, target }) => {
+  return orders.map(({ target, ...column }) => {
     const grant = related.get(target);
-    const where = grant === undefined ? noRows : and(grant.rows, target.undeleted);
-    return { column, source, relation, where };
+    return { ...column, where: grant === undefined ? noRows : and(grant.rows, target.undeleted) };
   });
 }

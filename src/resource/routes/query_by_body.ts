@@ -5,8 +5,8 @@ import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { listsTag } from "../http/etag.ts";
 import { parameterText, parseQuery, type Query } from "../http/query_parameters.ts";
-import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
+import { requireObject } from "../write/values/parse_fields.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
@@ -18,44 +18,31 @@ export function queryByBody(reading: Endpoint): Endpoint {
     ...reading,
     name: "query",
     takesBody: true,
-    run: (request, user, resource) =>
-      chain(
-        reading.run(withBodyAsQuery(request, reading, resource), user, resource),
+    run: (request, user, resource) => {
+      const [inUrl] = request.query.keys();
+      if (inUrl !== undefined) {
+        throw new Problem(
+          "invalid-parameter",
+          `Cannot use "${inUrl}" in the URL of POST /query: the parameters are members of the body`,
+        );
+      }
+      const query = queryOfBody(request.body, reading, resource);
+      return chain(
+        reading.run({ ...request, body: undefined, query }, user, resource),
         (reply) => taggedReply(reply, request.header("if-none-match")),
-      ),
+      );
+    },
   };
-}
-
-function withBodyAsQuery(
-  request: ResourceRequest,
-  reading: Endpoint,
-  resource: Resource,
-): ResourceRequest {
-  const [inUrl] = request.query.keys();
-  if (inUrl !== undefined) {
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot use "${inUrl}" in the URL of POST /query: the parameters are members of the body`,
-    );
-  }
-  return { ...request, body: undefined, query: queryOfBody(request.body, reading, resource) };
 }
 
 /** Parses the members of a body like the parameters of a URL, so both have the same errors. */
 function queryOfBody(body: unknown, reading: Endpoint, resource: Resource): Query {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
-  }
-  const members = Object.entries(body).filter(([, value]) => value !== null);
+  const members = Object.entries(requireObject(body)).filter(([, value]) => value !== null);
   const raw = members.map(([name, value]) => {
     const isText = ["string", "number", "bigint", "boolean"].includes(typeof value);
     if (!isText && !(Array.isArray(value) && value.every((item) => typeof item === "string"))) {
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot use "${
-          name.slice(0, 20)
-        }": it must be a string, a number, a boolean or a list of strings`,
-      );
+      const needed = "it must be a string, a number, a boolean or a list of strings";
+      throw new Problem("invalid-parameter", `Cannot use "${name.slice(0, 20)}": ${needed}`);
     }
     const text = parameterText(name, value);
     return `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(text.toWellFormed())}`;
