@@ -14,7 +14,7 @@ import { createGuard, type Guard } from "../guard/guard.ts";
 import {
   createIdempotentHandlers,
   type IdempotentAnswers,
-} from "../resource/routes/idempotent_request_handlers.ts";
+} from "../resource/routes/request_handler.ts";
 import { createRouteTable } from "../resource/routes/route_table.ts";
 import { openapiSource, schemaMethods } from "./openapi_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";

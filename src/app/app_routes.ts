@@ -7,9 +7,9 @@ import {
   countRejectedRequest,
   createRequestHandler,
   haveRateLimit,
+  type IdempotentAnswers,
 } from "../resource/routes/request_handler.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
-import type { IdempotentAnswers } from "../resource/routes/idempotent_request_handlers.ts";
 import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
 import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";

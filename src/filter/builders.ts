@@ -4,7 +4,7 @@ import {
   type ColumnLike,
   type ServedValue,
 } from "../schema/table_like.ts";
-import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
+import { failClosedComparison } from "./operators/path_comparison.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
 import { hasAllOperator, hasAnyOperator, hasOperator } from "./operators/list_operators.ts";

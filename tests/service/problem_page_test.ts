@@ -4,7 +4,7 @@ import { escapeHtml } from "../../src/protocol/escape_html.ts";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
 import { futureProblems } from "../../src/protocol/problem_explanations.ts";
 import { pageSecurityPolicy } from "../../src/service/html_page.ts";
-import { problemIndexPage, problemPage } from "../../src/service/problem_page.ts";
+import { problemIndexPage, problemPage } from "../../src/service/service_pages.ts";
 
 Deno.test("every problem has a page with its title, status and code, and is in the index", () => {
   const index = problemIndexPage();

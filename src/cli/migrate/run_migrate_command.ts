@@ -1,9 +1,12 @@
 import { engineOf } from "../../db/engine/engine_of.ts";
 import {
   type FilesRun,
+  filesToUndo,
   migrateFiles,
   pendingFiles,
   recordFiles,
+  undoFiles,
+  undoneBy,
 } from "../../db/migrations/files/migrate_files.ts";
 import {
   migrateTables,
@@ -19,7 +22,6 @@ import type { MigrateCommand } from "./migrate_arguments.ts";
 import { titleOf, writePlan } from "./written_files.ts";
 import { type DatabaseToMigrate, openMigrated } from "./database_to_migrate.ts";
 import type { Database } from "../../db/database.ts";
-import { filesToUndo, undoFiles, undoneBy } from "../../db/migrations/files/undo_files.ts";
 import type { MigrationFile } from "../../db/migrations/files/migration_files.ts";
 
 /** Runs the command `migrate`, and returns the exit code. */

@@ -6,7 +6,7 @@ import type { StreamContext } from "../stream_context.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
 import { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
-import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
+import { type MaintenancePlan, maintenancePlan } from "./maintained_group.ts";
 import type { LiveQuery } from "../live_query.ts";
 
 export interface AggregateReadResult {

@@ -11,11 +11,11 @@ import {
   addRow,
   emptyGroup,
   type MaintainedGroup,
+  type MaintenancePlan,
   metricResult,
   recordedJsonValue,
   toMaintainedGroup,
 } from "./maintained_group.ts";
-import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
  * Computes an aggregate incrementally: reads its groups once, keeps them in memory, and updates

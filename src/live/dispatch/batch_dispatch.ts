@@ -13,13 +13,12 @@ import {
   unchangedRow,
 } from "../match/row_change.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
-import { BatchDelivery, BatchEvents } from "./batch_delivery.ts";
+import { BatchDelivery, BatchEvents, type FanOut } from "./batch_delivery.ts";
 import {
   DeferredEvaluations,
   type DeferredStatement,
   maxStepsOfPart,
 } from "./deferred_evaluations.ts";
-import type { FanOut } from "./fan_out.ts";
 import type { IncludeGroup } from "./include_group.ts";
 import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";

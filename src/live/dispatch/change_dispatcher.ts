@@ -7,7 +7,7 @@ import { EqualityIndex } from "../match/equality_index.ts";
 import { includePathsOfFilter, ownRowsEnd, relatedTables } from "../match/may_affect_filter.ts";
 import { rowChangesOf } from "../match/row_change.ts";
 import { BatchDispatch, type DispatchOptions } from "./batch_dispatch.ts";
-import { FanOut } from "./fan_out.ts";
+import { FanOut } from "./batch_delivery.ts";
 import { GroupHeldRows } from "./group_held_rows.ts";
 import { IncludeGroup } from "./include_group.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";

@@ -12,7 +12,7 @@ import type { HeldRows } from "./held_rows.ts";
 import type { Matcher } from "./matcher.ts";
 import { mayAffectFilter } from "./may_affect_filter.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
-import { compileFiltersOnRows } from "../../compile/filters_on_rows.ts";
+import { compileFiltersOnRows } from "../../compile/where.ts";
 import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { liveReadLimits } from "./live_read_limits.ts";

@@ -4,13 +4,156 @@ import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { HandleIdempotently, IdempotentAnswers } from "./idempotent_request_handlers.ts";
 import { isRead, type ResourceRoute } from "./endpoint.ts";
 import {
   type ReceivedRequest,
   RoutedRequest,
   type RoutedRequestOptions,
 } from "./routed_request.ts";
+import type { Driver } from "../../db/driver.ts";
+import { TableIdempotency } from "../../idempotency/table_idempotency.ts";
+import {
+  answerOnce,
+  type IdempotentAdmission,
+  inFlightProblem,
+  type RequestClaim,
+  type RequestExecution,
+} from "../../idempotency/execute_idempotently.ts";
+import type { ResponseStorageShares } from "../../idempotency/answer_shares.ts";
+import { type ResponseStorageLimits, toStoredResponse } from "../../idempotency/stored_response.ts";
+import { addressGroup } from "../../guard/client_address.ts";
+import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
+import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
+import { KvIdempotency } from "../../idempotency/kv_idempotency.ts";
+import type { IdempotencyStore } from "../../idempotency/idempotency_store.ts";
+import type { AppStore } from "../../kv/open_key_value_store.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import type { RecordReply } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
+import { fieldsKeyOf } from "../rights/caller_view.ts";
+
+/**
+ * Handles a request with an `Idempotency-Key`: executes it, or returns the stored response of the
+ * first request with this key. A stored response is returned without the checks of the guard.
+ */
+export type HandleIdempotently = (
+  execute: (record: RecordReply | null) => MaybePromise<Reply>,
+  admission: IdempotentAdmission | null,
+) => Promise<Reply>;
+
+/** Executes each request with an `Idempotency-Key` once. */
+export interface IdempotentAnswers {
+  /** Returns the handler of a request. `header` is its key. Throws a 400 for a malformed key. */
+  byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
+  /** Creates the table of idempotency records in the databases in which they are stored. */
+  prepare(drivers: Iterable<Driver>): Promise<void>;
+  /** Deletes expired responses from the tables. The key-value store deletes its own. */
+  purge(): Promise<void>;
+}
+
+export interface IdempotentHandlersOptions {
+  readonly options: ResolvedIdempotencyOptions;
+  /** The key-value store. The first request with an `Idempotency-Key` opens it. */
+  readonly store: Pick<AppStore, "need">;
+  readonly shares: ResponseStorageShares;
+  readonly runtime: Runtime;
+}
+
+export function createIdempotentHandlers(parts: IdempotentHandlersOptions): IdempotentAnswers {
+  const { options: { storage, ttlMs }, shares, runtime } = parts;
+  const { clock, random, observe } = runtime;
+  const tables = new Map<Driver, TableIdempotency>();
+  let shared: IdempotencyStore | null = null;
+
+  function tableOf(driver: Driver): TableIdempotency {
+    const known = tables.get(driver);
+    const table = known ?? new TableIdempotency({ driver, ttlMs, clock, random });
+    tables.set(driver, table);
+    return table;
+  }
+
+  function sharedStore(): IdempotencyStore {
+    return shared ??= new KvIdempotency({
+      store: parts.store.need("idempotency keys"),
+      ttlMs,
+      clock,
+    });
+  }
+
+  return {
+    async prepare(drivers) {
+      if (storage !== "db") return;
+      for (const driver of drivers) {
+        try {
+          await tableOf(driver).prepare();
+        } catch (error) {
+          if (!(error instanceof StoreError)) throw error;
+          // An operator can create the table later. Until then, requests with a key are rejected.
+          observe({ kind: "idempotency_table_missing", database: driver.label, error });
+        }
+      }
+    },
+    async purge() {
+      await Promise.all([...tables.values()].map((table) => table.purge()));
+    },
+    byKey(header, request, resource) {
+      const { driver } = resource;
+      const { request: { method, headers }, target: { query }, user } = request;
+      const key = parseIdempotencyKey(header, user === null);
+      const path = request.operationPath();
+      // The identity has a prefix, because a user's id can equal an address. It contains the whole
+      // address, while a budget belongs to a network: clients of one network must not receive each
+      // other's responses.
+      const address = request.address();
+      const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
+      // Stored responses are limited per network, because one client can have many addresses.
+      const share = user === null ? `a${addressGroup(address)}` : identity;
+      const ifMatch = headers.get("if-match");
+      const table = storage === "db" ? tableOf(driver) : null;
+      const keeping = { clock, random, observe, shares, ttlMs, store: table ?? sharedStore() };
+      return async (execute, admission) =>
+        await answerOnce(
+          {
+            ...{ key, identity, share, method, path, query, ifMatch },
+            // The key includes the form of numbers, because it changes the response.
+            fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
+            body: await request.body(),
+          },
+          keeping,
+          {
+            execute: async (claim) =>
+              table === null
+                ? { reply: await execute(null), isStored: false }
+                : await answerWithin(claim, table, keeping, execute),
+            authorize: () => request.authorize(),
+            send: (reply) => request.countStored(reply),
+          },
+          admission,
+        );
+    },
+  };
+}
+
+/** Responds with the reply that was stored together with the write. It is serialized only once. */
+async function answerWithin(
+  claim: RequestClaim,
+  table: TableIdempotency,
+  keeping: ResponseStorageLimits,
+  execute: (record: RecordReply) => MaybePromise<Reply>,
+): Promise<RequestExecution> {
+  const recorded: Reply[] = [];
+  const reply = await execute(async (reply, connection) => {
+    const answer = toStoredResponse(reply, claim.share, keeping);
+    if (answer === null) return;
+    // The claim had expired, and another process has taken over the request.
+    if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
+    recorded.push(reply);
+  });
+  // A retried transaction records a reply for each attempt. Only the last attempt was committed.
+  const last = recorded.at(-1);
+  return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
+}
 
 /** Handles a request at its route. Rejects with a problem, or with the error of the operation. */
 export type RequestHandler = (

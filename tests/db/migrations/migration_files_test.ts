@@ -1,6 +1,10 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { filesToUndo, undoFiles, undoneBy } from "../../../src/db/migrations/files/undo_files.ts";
-import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
+import {
+  filesToUndo,
+  migrateFiles,
+  undoFiles,
+  undoneBy,
+} from "../../../src/db/migrations/files/migrate_files.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";

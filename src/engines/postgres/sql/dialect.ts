@@ -25,7 +25,6 @@ import { leadingColumnsSql } from "../driver/tables/leading_columns_sql.ts";
 import { mayBeStoredDifferently, postgresKinds } from "./postgres_kinds.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
-import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresPreview } from "./preview.ts";
 import { decodeUntyped } from "./plain_values.ts";
@@ -35,6 +34,35 @@ import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.
 import { failUnlessSql } from "./require_row.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
+import { isDocument } from "../../../schema/structured/kind_of_column.ts";
+import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
+
+/** Returns the conditions on items of Postgres lists, with operators for which GIN indexes work. */
+export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bound">): ListDialect {
+  return {
+    holds(column, items, quantifier) {
+      if (!isDocument(column)) {
+        const sign = rawSql(quantifier === "all" ? "@>" : "&&");
+        return sql`${operand(column)} ${sign} ${bound(items, column)}`;
+      }
+      // The cast is safe: for a JSON column, the operators pass document items.
+      const wanted = items as readonly DocumentItem[];
+      const { type, document } = postgresJsonPaths.whole(column);
+      const groups = quantifier === "all" ? [wanted] : wanted.map((item) => [item]);
+      const tests = groups.map((group) => sql`${document} @> ${jsonOf(group)}::jsonb`);
+      return sql`(${type} = 'array' AND ${either(tests)})`;
+    },
+  };
+}
+
+function either(tests: readonly Fragment[]): Fragment {
+  return tests.length === 1 ? join(tests, "") : sql`(${join(tests, " OR ")})`;
+}
+
+function jsonOf(items: readonly DocumentItem[]): string {
+  const texts = items.map((item) => typeof item === "object" ? item.number : JSON.stringify(item));
+  return `[${texts.join(",")}]`;
+}
 
 /**
  * Returns the SQL dialect of Postgres, on a server or embedded. The drivers return every value as

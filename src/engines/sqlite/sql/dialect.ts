@@ -24,7 +24,7 @@ import {
   tableName,
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
-import { decoders } from "./decoders.ts";
+import { decoders, encodeTimestamp } from "./decoders.ts";
 import { keysAsTable } from "./listed_keys.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
@@ -32,7 +32,6 @@ import { sqliteLists } from "./lists.ts";
 import { sqliteMetrics } from "./metrics.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
-import { encodeTimestamp } from "./timestamps.ts";
 import { sqliteDefinitions } from "./definitions.ts";
 import { sqliteSyntax } from "./syntax.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";

@@ -3,7 +3,7 @@ import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../sche
 import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
 import type { ColumnKind } from "../../../../schema/kind.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
-import { defaultTimestampFormat, isTimestampFormat } from "../../sql/timestamps.ts";
+import { defaultTimestampFormat, isTimestampFormat } from "../../sql/decoders.ts";
 
 /** The type as which a column of SQLite is served, inferred from its declaration or its rows. */
 export type InferredType = Pick<

@@ -10,7 +10,7 @@ import {
   toStatement,
 } from "../../../../sql/fragment.ts";
 import { affinityOfType } from "../../sql/column_type.ts";
-import { defaultTimestampFormat } from "../../sql/timestamps.ts";
+import { defaultTimestampFormat } from "../../sql/decoders.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 import { type InferredType, rankColumnTypes } from "./rank_column_types.ts";
