@@ -3,7 +3,6 @@ import { DatabaseError, fullReasonOf } from "../../database_error.ts";
 import type { Connection, Driver } from "../../driver.ts";
 import { engineOf } from "../../engine/engine_of.ts";
 import {
-  type AppliedMigration,
   appliedMigrations,
   checksumOf,
   migrationsTable,
@@ -37,8 +36,7 @@ export interface PendingFiles {
 
 /** Returns the files to apply. Throws an Error for a changed file or a number that is too low. */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
-  const files = await readMigrationFiles(folder, driver.dialect);
-  return pendingOf(files, await appliedMigrations(driver, driver.dialect));
+  return await pendingOf(await readMigrationFiles(folder, driver.dialect), driver, driver);
 }
 
 /** Applies a folder's files in order, each once even in several processes. Returns their names. */
@@ -47,9 +45,9 @@ export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   const { running } = await engineOf(driver).migrations();
   const files = await readMigrationFiles(run.folder, driver.dialect);
   const done: string[] = [];
-  for (const file of pendingOf(files, await appliedMigrations(driver, driver.dialect)).pending) {
+  for (const file of (await pendingOf(files, driver, driver)).pending) {
     const apply = async (connection: Connection) => {
-      const found = pendingOf(files, await appliedMigrations(connection, driver.dialect));
+      const found = await pendingOf(files, connection, driver);
       if (!found.pending.includes(file)) return;
       if (file.isApart) {
         await applyApart(file, connection, { ...run, done: found.begun.get(file.name) ?? null });
@@ -73,10 +71,7 @@ export async function recordFiles({ driver, folder }: FilesRun): Promise<readonl
   const files = await readMigrationFiles(folder, driver.dialect);
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, async (connection) => {
-    const { pending, begun } = pendingOf(
-      files,
-      await appliedMigrations(connection, driver.dialect),
-    );
+    const { pending, begun } = await pendingOf(files, connection, driver);
     for (const file of pending) {
       if (begun.has(file.name)) await recordProgress(connection, file, file.statements.length);
       else await recordMigration(connection, file);
@@ -85,10 +80,12 @@ export async function recordFiles({ driver, folder }: FilesRun): Promise<readonl
   });
 }
 
-function pendingOf(
+async function pendingOf(
   files: readonly MigrationFile[],
-  applied: readonly AppliedMigration[],
-): PendingFiles {
+  connection: Connection,
+  { dialect }: Pick<Driver, "dialect">,
+): Promise<PendingFiles> {
+  const applied = await appliedMigrations(connection, dialect);
   const byName = new Map(applied.map((one) => [one.name, one]));
   const pending: MigrationFile[] = [];
   const begun = new Map<string, number>();

@@ -2,7 +2,6 @@ import { readdir, readFile } from "node:fs/promises";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
 import { engineOf } from "../../engine/engine_of.ts";
-import type { MigrationRunEngine } from "../../engine/migrations_engine.ts";
 import {
   isTransactionBoundary,
   splitStatements,
@@ -27,12 +26,10 @@ export async function readMigrationFiles(
   folder: string,
   dialect: Pick<Dialect, "parts" | "syntax">,
 ): Promise<readonly MigrationFile[]> {
-  const { running } = await engineOf({ dialect }).migrations();
   const files: MigrationFile[] = [];
   const isFile = (name: string) => name.endsWith(".sql") && !name.endsWith(".down.sql");
   for (const name of (await namesOf(folder)).filter(isFile)) {
-    const text = textOf(name, await readFile(`${folder}/${name}`));
-    files.push(parseFile(name, text, dialect.syntax, running));
+    files.push(await readOne(folder, name, dialect));
   }
   files.sort((left, right) => left.number - right.number);
   files.forEach(({ name, number }, index) => {
@@ -50,13 +47,11 @@ export async function readDownFile(
   applied: string,
   dialect: Pick<Dialect, "parts" | "syntax">,
 ): Promise<MigrationFile> {
-  const { running } = await engineOf({ dialect }).migrations();
   const name = applied.replace(/\.sql$/, ".down.sql");
   if (!(await namesOf(folder)).includes(name)) {
     throw new Error(`Cannot undo ${applied}: ${folder} has no ${name}`);
   }
-  const text = textOf(name, await readFile(`${folder}/${name}`));
-  const file = parseFile(name, text, dialect.syntax, running);
+  const file = await readOne(folder, name, dialect);
   if (!file.isApart) return file;
   throw new Error(`Cannot undo ${applied}: ${name} must run in a transaction`);
 }
@@ -77,19 +72,20 @@ function textOf(name: string, bytes: Uint8Array): string {
   }
 }
 
-function parseFile(
+async function readOne(
+  folder: string,
   name: string,
-  text: string,
-  syntax: SqlSyntax,
-  running: MigrationRunEngine,
-): MigrationFile {
+  dialect: Pick<Dialect, "parts" | "syntax">,
+): Promise<MigrationFile> {
   const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
   if (digits === undefined) {
     throw new Error(`Cannot migrate: ${name} has no name like 0001_notes.sql`);
   }
+  const text = textOf(name, await readFile(`${folder}/${name}`));
+  const { running } = await engineOf({ dialect }).migrations();
   // A checkout on another operating system has other line ends, but needs an equal checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const all = statementsOf(name, sql, syntax);
+  const all = statementsOf(name, sql, dialect.syntax);
   const boundary = all.find(isTransactionBoundary);
   const isApart = /^(?:\s|--[^\n]*\n)*?-- *no transaction *(?:\n|$)/i.test(sql);
   if (boundary !== undefined) {
