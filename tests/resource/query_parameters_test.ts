@@ -31,6 +31,25 @@ Deno.test("a misspelt parameter is a 400 that says the right name, not a list of
   }
 });
 
+Deno.test("a filter in the notation of PostgREST is a 400, not a list of everything", () => {
+  const filters = [
+    ...["age=eq.1", "age=not.eq.1", "age=gte.18", "age=lt.13", "age=in.(1,2)", "a=is.null"],
+    ...["a=not.is.null", "name=like.*x", "tags=cs.{a}", "or=(a.eq.1,b.eq.2)", "not.and=(a.eq.1)"],
+    ...["roles.character=eq.Pumpkin", "roles.or=(a.eq.1,b.eq.2)"],
+  ];
+  for (const raw of filters) {
+    const name = raw.slice(0, raw.indexOf("="));
+    assertEquals(
+      problemOf(() => parseQuery(raw)).message,
+      `Unknown parameter "${name}": write conditions as "filter", for example filter=age>=18`,
+    );
+    assertEquals(parseQuery(raw, false).size, 0);
+  }
+  for (const raw of ["ref=in.a.org", "ref=cs.a.org", "ref=lt.a.org", "v=eq", "back=/a?b=eq.1"]) {
+    assertEquals(parseQuery(`${raw}&limit=5`).get("limit"), "5", raw);
+  }
+});
+
 Deno.test("a parameter of another program is ignored", () => {
   const others = [
     "utm_source",

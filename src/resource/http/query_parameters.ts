@@ -74,6 +74,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
       // An unencoded `&&` between comparisons of a filter looks like an empty parameter.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name, more);
+      if (strict && otherFilter.test(`${name}=${value}`)) throw filterOfOthers(name);
       if (strict && ++unknown > maxUnknown) throw tooManyUnknown();
       continue;
     }
@@ -138,6 +139,17 @@ export function parseLimit(text: string | null, limits: PageLimits): number {
 
 function looksLikeFilter(name: string, value: string): boolean {
   return /[=!<>~;,]/.test(name) || value.startsWith("=");
+}
+
+/** The filters of PostgREST: `age=eq.1`, `age=not.in.(1,2)`, `or=(age.eq.1,age.eq.2)`. */
+const otherFilter =
+  /^[^=]*=(?:not\.)?(?:(?:n?eq|i?like)\.|[gl]te?\.-?\d|is\.(?:null|true|false)$|in\.\(|c[sd]\.[{[])|^(?:[^=]*\.)?(?:or|and)=\(/;
+
+function filterOfOthers(name: string): Problem {
+  return new Problem(
+    "invalid-parameter",
+    `Unknown parameter "${name}": write conditions as "filter", for example filter=age>=18`,
+  );
 }
 
 function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
