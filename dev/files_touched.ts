@@ -101,9 +101,17 @@ async function send(
   return response.headers.get("etag") ?? "";
 }
 
-/** Returns what the sixth of six requests runs: earlier requests fill the caches. */
+/**
+ * Returns what a request runs after five others, which fill the caches. Timers of the service can run
+ * during a request, so the result is the smallest of three measurements.
+ */
 async function touchedBy(work: () => Promise<unknown>) {
   for (let request = 1; request < 6; request++) await work();
+  const measured = [await measureOnce(work), await measureOnce(work), await measureOnce(work)];
+  return measured.reduce((least, one) => one.functions < least.functions ? one : least);
+}
+
+async function measureOnce(work: () => Promise<unknown>) {
   // Waits until the work that the first request left in its turn of the event loop is over.
   await new Promise((resolve) => setTimeout(resolve, 10));
   await session.post("Profiler.takePreciseCoverage");

@@ -21,6 +21,7 @@ const contract = [
   "GET /__service/client/find_nonce.js",
   "GET /api/notes",
   "POST /api/notes",
+  "POST /api/notes/query",
   "GET /api/notes/count",
   "GET /api/notes/aggregate",
   "GET /api/notes/aggregate/subscribe",
