@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
-import type { ProcedureSchema } from "./procedure_schema.ts";
+import { pageOf, type ProcedureSchema } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
@@ -153,22 +153,10 @@ function arrayOf(items: JsonSchema): JsonSchema {
 }
 
 function pageContent({ resource: { capabilities }, name }: SuccessFacts): JsonSchema {
-  const page = objectOf({
-    items: arrayOf(schemaRef(`${name}Selection`)),
-    nextCursor: { type: "string", nullable: true },
-    hasMore: { type: "boolean" },
-  });
-  const counted = {
-    ...page,
-    properties: {
-      ...Object(page["properties"]),
-      totalCount: whole,
-      totalCountEstimated: { type: "boolean" },
-    },
-  };
+  const page = pageOf(schemaRef(`${name}Selection`), { totalCountEstimated: { type: "boolean" } });
   const lines = { schema: { type: "string" } };
   return {
-    ...json(counted),
+    ...json(page),
     ...(capabilities.enableExport ? { "text/csv": lines, "application/x-ndjson": lines } : {}),
   };
 }

@@ -70,14 +70,19 @@ function outputOf({ result }: CalledFunction, { tables, served }: Resource): Jso
     properties: Object.fromEntries(shown.map((one) => [one.name, responseColumnSchema(one)])),
     ...(table === undefined && kind === "row" ? { required: shown.map(({ name }) => name) } : {}),
   };
-  if (kind === "row") return { ...row, nullable: true };
+  return kind === "row" ? { ...row, nullable: true } : pageOf(row);
+}
+
+/** Returns the schema of a page of rows. `more` contains other properties that it can have. */
+export function pageOf(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
   return {
     type: "object",
     properties: {
-      items: { type: "array", items: row },
+      items: { type: "array", items },
       nextCursor: { type: "string", nullable: true },
       hasMore: { type: "boolean" },
       totalCount: { type: "integer", minimum: 0 },
+      ...more,
     },
     required: ["items", "nextCursor", "hasMore"],
   };
