@@ -13,7 +13,7 @@ export function parseIndexCondition(
   columns: readonly ColumnInfo[],
 ): IndexCondition | null {
   const terms: string[][] = [[]];
-  for (const token of tokensOf(sql)) {
+  for (const token of tokensOf(sql, columns) ?? ["?"]) {
     if (/^AND$/i.test(token)) terms.push([]);
     else terms.at(-1)?.push(token);
   }
@@ -37,9 +37,25 @@ const typesPattern = new RegExp(
   "gi",
 );
 
-/** Returns the tokens without casts, collations, and parentheses around single operands. */
-function tokensOf(sql: string): readonly string[] {
-  const untyped = sql.replace(typesPattern, (text) => /^['"]/.test(text) ? text : " ");
+const exactCollation = /^COLLATE\s+"?(?:C|POSIX|BINARY)"?$/i;
+const textCast = /^::\s*(?:text|varchar|character varying)\b/i;
+const columnBefore = /("(?:[^"]|"")*"|[A-Za-z_]\w*)[)\s]*$/;
+
+/**
+ * Returns the tokens without casts, collations, and parentheses around single operands. Returns null
+ * if a collation or the cast of a column can make different values equal.
+ */
+function tokensOf(sql: string, columns: readonly ColumnInfo[]): readonly string[] | null {
+  let isExact = true;
+  const untyped = sql.replace(typesPattern, (text, offset: number) => {
+    if (/^['"]/.test(text)) return text;
+    const [, name = ""] = columnBefore.exec(sql.slice(0, offset)) ?? [];
+    const column = columnOf(name, columns);
+    isExact &&= exactCollation.test(text) || (text.startsWith(":") &&
+      (column === undefined || (column.kind === "text" && textCast.test(text))));
+    return " ";
+  });
+  if (!isExact) return null;
   const tokens: string[] = [];
   for (const [token] of untyped.matchAll(tokenPattern)) {
     const isAround = token === ")" && tokens.at(-2) === "(" && /^['"\w-]/.test(tokens.at(-1) ?? "");
@@ -47,6 +63,11 @@ function tokensOf(sql: string): readonly string[] {
     else tokens.push(token);
   }
   return tokens;
+}
+
+function columnOf(name: string, columns: readonly ColumnInfo[]): ColumnInfo | undefined {
+  const dbName = name.startsWith('"') ? unquoted(name) : name;
+  return columns.find((one) => one.dbName === dbName);
 }
 
 /** Parses a term between two ANDs. Parentheses of groups are before its first and after its end. */
@@ -57,8 +78,7 @@ function parseTerm(tokens: readonly string[], columns: readonly ColumnInfo[]) {
   ];
   const isNegated = /^NOT$/i.test(tokens[start] ?? "");
   const [first = "", ...rest] = tokens.slice(isNegated ? start + 1 : start, end + 1);
-  const dbName = first.startsWith('"') ? unquoted(first) : first;
-  const column = columns.find((one) => one.dbName === dbName);
+  const column = columnOf(first, columns);
   if (column === undefined) return null;
   const test = rest.length === 0 && column.kind === "boolean"
     ? `==${!isNegated}`
