@@ -84,7 +84,7 @@ function micros(value: number): string {
 
 async function byRows(place: Place): Promise<void> {
   const sizes = [1e3, 1e4, 1e5, 1e6, 1e7].filter((size) => size <= mostRows);
-  const names = ["get", "list of 20", "count of 1 %"].filter((name) => name.includes(wanted));
+  const names = ["get", "list of 20", "count of 1 percent"].filter((name) => name.includes(wanted));
   if (names.length === 0) return;
   const found = new Map<string, Point[]>(names.map((name) => [name, []]));
   for (const size of sizes) {
@@ -101,7 +101,7 @@ async function byRows(place: Place): Promise<void> {
         () =>
           `SELECT ${columns} FROM notes WHERE rank > ${param(place)} ORDER BY rank, id LIMIT 21`,
       ],
-      "count of 1 %": [
+      "count of 1 percent": [
         () => `/notes/count?filter=rank%3E=990`,
         () => `SELECT count(*) FROM notes WHERE rank >= ${param(place)}`,
       ],
@@ -109,7 +109,7 @@ async function byRows(place: Place): Promise<void> {
     const value: Readonly<Record<string, () => number>> = {
       get: () => 1 + turn++ * 7919 % size,
       "list of 20": () => turn++ % 900,
-      "count of 1 %": () => 990,
+      "count of 1 percent": () => 990,
     };
     for (const name of names) {
       const [path, text] = requests[name] ?? [];
