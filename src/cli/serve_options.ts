@@ -82,7 +82,7 @@ export const serveCommandLineOptions = {
     shown: "FILE",
     says: ["an extension of SQLite to load; may be given several times"],
   },
-  search: { type: "boolean", says: ["/search on every table with texts; with DATABASE"] },
+  search: { type: "boolean", says: ["/search on every table with strings; with DATABASE"] },
   ui: {
     type: "boolean",
     says: ["the dashboard at /__service/ui, for this machine alone; edits with --write"],

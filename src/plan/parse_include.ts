@@ -99,7 +99,7 @@ function parseOption(
     throw unexpected(state, "one of select:, filter:, limit:, orderBy: and include:");
   }
   if (options.has(name)) {
-    throw refusal(`Cannot include: ${name} stands twice, again at ${state.at}`);
+    throw refusal(`Cannot include: ${name} occurs twice, again at ${state.at}`);
   }
   state.at = state.text.indexOf(":", state.at) + 1;
   if (name === "include") {

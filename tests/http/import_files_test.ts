@@ -222,7 +222,7 @@ const files: readonly FileCase[] = [
       { id: 4, joined: "2024-01-02T03:04:05.000Z" },
     ],
   },
-  { name: "names twice", body: "id,name,name\n1,a,b\n", refused: /line 1: name stands twice/ },
+  { name: "names twice", body: "id,name,name\n1,a,b\n", refused: /line 1: name occurs twice/ },
   { name: "short rows", body: "id,name,age\n1,Ann,3\n2\n", refused: /line 3: has 1 fields, and/ },
   {
     name: "long rows",

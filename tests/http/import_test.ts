@@ -298,7 +298,7 @@ testOnEngines(
 );
 
 const wrongCsv: readonly [string, ...unknown[]][] = [
-  ["id,name,id\r\n", [1, "id", "stands twice in the names"]],
+  ["id,name,id\r\n", [1, "id", "occurs twice in the header"]],
   ["id,name\r\n20\r\n21,a,b\r\n", [2, "", "has 1 fields, and the names are 2"], [
     3,
     "",

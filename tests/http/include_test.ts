@@ -341,7 +341,7 @@ testOnEngines(
       assertMatch(await refusal("tracks(offset:1)"), /at 7: expected one of select:/);
       assertMatch(await refusal("tracks(limit:0)"), /INVALID_PARAMETER .*limit/);
       assertMatch(await refusal("artist(limit:-1)"), /INVALID_PARAMETER .*limit/);
-      assertMatch(await refusal("tracks(limit:1;limit:2)"), /limit stands twice/);
+      assertMatch(await refusal("tracks(limit:1;limit:2)"), /limit occurs twice/);
       assertMatch(await refusal("tracks(orderBy:nothing)"), /not a sortable field/);
       assertMatch(
         await refusal("artist.albums(filter:title=~a)"),

@@ -84,7 +84,7 @@ Deno.test("an error names its position", () => {
   assertMatch(refusal("a(limit:1)b"), /at 10: expected "," or the end/);
   assertMatch(refusal("a(limit:1;)"), /at 10: expected one of/);
   assertMatch(refusal("a(Limit:1)"), /at 2: expected one of/);
-  assertMatch(refusal("a(limit:1;select:b;limit:2)"), /limit stands twice, again at 19/);
+  assertMatch(refusal("a(limit:1;select:b;limit:2)"), /limit occurs twice, again at 19/);
   assertMatch(refusal("a(limit:1),a(select:b)"), /"a" at 12: it has options already/);
   assertMatch(refusal("a.b(limit:1),a(include:b(limit:1))"), /"b" at 24: it has options/);
   assertMatch(refusal("a.b.c.d"), /at most 3 levels/);

@@ -106,7 +106,7 @@ function fieldsOf(
   const seen = new Set<string>();
   return names.map((name) => {
     if (!known.has(name)) return { name, column: null };
-    if (seen.has(name)) throw new UnreadableLine(line, "stands twice in the names", name);
+    if (seen.has(name)) throw new UnreadableLine(line, "occurs twice in the header", name);
     seen.add(name);
     return { name, column: resource.table.byName.get(name) ?? null };
   });

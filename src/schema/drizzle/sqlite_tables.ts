@@ -77,6 +77,6 @@ function faultOf(column: DrizzleColumn): string {
     case "SQLiteCustomColumn":
       return `its custom type ${column.getSQLType()} is none of text, integer, real, numeric, blob`;
     default:
-      return `no kind stands for its type ${columnType} (${column.getSQLType()})`;
+      return `no kind corresponds to its type ${columnType} (${column.getSQLType()})`;
   }
 }

@@ -60,8 +60,10 @@ function either(tests: readonly Fragment[]): Fragment {
 }
 
 function jsonOf(items: readonly DocumentItem[]): string {
-  const texts = items.map((item) => typeof item === "object" ? item.number : JSON.stringify(item));
-  return `[${texts.join(",")}]`;
+  const members = items.map((item) =>
+    typeof item === "object" ? item.number : JSON.stringify(item)
+  );
+  return `[${members.join(",")}]`;
 }
 
 /**
