@@ -1,5 +1,5 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
-import { join, rawSql, sql, toStatement } from "../sql/fragment.ts";
+import { type Fragment, join, rawSql, sql, toStatement } from "../sql/fragment.ts";
 import { DatabaseError } from "./database_error.ts";
 import { databaseProblem } from "./database_problem.ts";
 import type { Driver } from "./driver.ts";
@@ -8,6 +8,8 @@ import type { Driver } from "./driver.ts";
 export interface TypedValue {
   readonly column: ColumnInfo;
   readonly value: unknown;
+  /** The SQL that reads the value. By default, the value is cast to the type of the column. */
+  readonly read?: Fragment | undefined;
 }
 
 /** Returns true if only the database knows which values the column accepts. */
@@ -57,8 +59,11 @@ async function errorOf(
   driver: Driver,
 ): Promise<DatabaseError | null> {
   const { dialect } = driver;
-  const tests = values.map(({ column, value }) =>
-    sql`CAST(${dialect.encode(value, column)} AS ${rawSql(column.databaseType?.sqlName ?? "text")})`
+  const tests = values.map(({ column, value, read }) =>
+    read ??
+      sql`CAST(${dialect.encode(value, column)} AS ${
+        rawSql(column.databaseType?.sqlName ?? "text")
+      })`
   );
   try {
     await driver.query(toStatement(sql`SELECT ${join(tests, ", ")}`, dialect.placeholder));

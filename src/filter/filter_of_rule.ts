@@ -157,7 +157,7 @@ function resolvePlaceholders(
   given: readonly unknown[],
 ): Filter {
   const { takes } = operator;
-  const takesMany = ["list", "pair", "items", "texts"].includes(takes);
+  const takesMany = ["list", "pair", "items", "texts", "query"].includes(takes);
   const values = syntax.values.flatMap((literal) => {
     const index = templateValueIndex(literal);
     const value = index !== null ? given[index] : isNullWord(literal) ? null : literal.text;
@@ -165,7 +165,7 @@ function resolvePlaceholders(
   });
   if (!takesMany) requireValueCount(syntax, operator);
   if (path === null ? !operator.accepts(column) : !fitsDocumentPaths(operator)) {
-    throw operatorMismatch(syntax, column);
+    throw operatorMismatch(syntax, operator, column);
   }
   return failClosedComparison(operator, column, values, path);
 }

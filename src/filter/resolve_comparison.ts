@@ -40,7 +40,7 @@ export function resolveComparison(
     return path === null ? test : { ...test, path };
   }
   if (path === null ? !operator.accepts(column) : !fitsDocumentPaths(operator)) {
-    throw operatorMismatch(syntax, column);
+    throw operatorMismatch(syntax, operator, column);
   }
   requireValueCount(syntax, operator);
   const values = syntax.values.map((literal) => parseLiteral(literal, operator, field));
@@ -59,12 +59,18 @@ function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: 
 /** Returns the error for an operator that columns of this kind do not support. */
 export function operatorMismatch(
   { operator, operatorAt }: ComparisonSyntax,
+  { takes }: Operator,
   { name, kind }: ColumnInfo,
 ): Error {
+  const hint = takes === "query"
+    ? ". It searches only tsvector columns of Postgres; GET /search searches other columns"
+    : "";
   return filterError(
     operatorAt,
     `an operator for the kind ${kind}`,
-    `Cannot filter by ${excerptOf(name)}: ${excerptOf(operator)} does not fit its kind, ${kind}`,
+    `Cannot filter by ${excerptOf(name)}: ${
+      excerptOf(operator)
+    } does not fit its kind, ${kind}${hint}`,
   );
 }
 
@@ -73,8 +79,14 @@ export function requireValueCount(
   { takes }: Operator,
 ): void {
   if (takes === "list" || takes === "items" || takes === "texts") return;
-  if (takes === "pair" ? values.length === 2 : !list) return;
-  const expected = takes === "pair" ? "exactly two values" : "one value";
+  if (takes === "pair" ? values.length === 2 : !list || takes === "query" && values.length <= 2) {
+    return;
+  }
+  const expected = takes === "pair"
+    ? "exactly two values"
+    : takes === "query"
+    ? "a search, and at most the name of a text search configuration after it"
+    : "one value";
   throw filterError(
     valuesAt,
     expected,
@@ -104,6 +116,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
     }
     case "text":
     case "texts":
+    case "query":
       return literal.text;
     case "pattern": {
       const fault = patternFault(literal.text);

@@ -156,7 +156,9 @@ function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const walked = [...relations.values()].filter(({ filterable, target }) =>
     mayWalk && filterable && served.get(target) !== undefined
   ).map(({ name, toMany }) => toMany ? `${name}.…, ${name}.some(…)` : `${name}.…`);
-  const symbols = [...operators.keys()].join(" ");
+  const symbols = [...operators].filter(([, { takes, accepts }]) =>
+    takes !== "query" || fields.readable.some(accepts)
+  ).map(([symbol]) => symbol).join(" ");
   return parameter(
     "filter",
     { type: "string" },

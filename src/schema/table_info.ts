@@ -49,6 +49,11 @@ export interface DatabaseType {
   readonly hasExtremes: boolean;
   /** True if the database does not distinguish upper and lower case in the type. */
   readonly ignoresCase: boolean;
+  /**
+   * The text search configuration of a `tsvector` column, or null for the default of the database.
+   * Absent for all other types.
+   */
+  readonly configuration?: string | null;
 }
 
 /** The type of a SQLite column that can contain both numbers and strings. */

@@ -6,11 +6,19 @@ export type Quantifier = "all" | "any";
 
 export type DocumentItem = string | boolean | { readonly number: string };
 
-/** The part of a dialect for the items of lists, in list columns and in JSON documents. */
+/**
+ * The part of a dialect for the items of lists, in list columns and in JSON documents, and for the
+ * words in text search columns.
+ */
 export interface ListDialect {
   /**
    * Returns a condition that is true if the list contains the items: values of the column's element
    * type, or {@link DocumentItem}s for a JSON column. A document that is not a list never matches.
    */
   holds(column: ColumnInfo, items: readonly unknown[], quantifier: Quantifier): Fragment;
+  /**
+   * Returns a query for the words in a column, from a string and possibly the name of the text search
+   * configuration. Its syntax is that of search engines on the web, or that of `tsquery`.
+   */
+  query(column: ColumnInfo, values: readonly unknown[], syntax: "web" | "tsquery"): Fragment;
 }

@@ -76,6 +76,7 @@ function literals(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<Literal
     case "pair":
       return fc.tuple(typed, typed);
     case "text":
+    case "query":
       return fc.tuple(textArgument.map(quoted));
     case "pattern":
       return fc.tuple(textArgument.filter((text) => !hasDanglingEscape(text)).map(quoted));

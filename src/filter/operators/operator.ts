@@ -18,6 +18,8 @@ export type OperatorTakes =
   | "text"
   /** A string with `%`, `_` and the escape `\`. */
   | "pattern"
+  /** The query of a search, and possibly the name of the text search configuration. */
+  | "query"
   /** true or false. */
   | "flag"
   /** A whole number. */

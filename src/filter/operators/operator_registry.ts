@@ -7,6 +7,7 @@ import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
 import { listOperators } from "./list_operators.ts";
 import type { Operator } from "./operator.ts";
 import { textOperators } from "./text_operators.ts";
+import { textSearchOperators } from "./text_search_operators.ts";
 import {
   betweenOperator,
   equalOperator,
@@ -53,6 +54,7 @@ export const builtInOperators: readonly Operator[] = [
   notBetweenOperator,
   ...textOperators,
   ...listOperators,
+  ...textSearchOperators,
   isNullOperator,
   isEmptyOperator,
 ];

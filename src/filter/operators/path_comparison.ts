@@ -20,9 +20,9 @@ import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import { patternFault } from "./like_pattern.ts";
 
-/** Returns true for the operators on values in documents: all but custom and list operators. */
+/** Returns true for the operators on values in documents: all but those of lists and words. */
 export function fitsDocumentPaths({ takes }: Operator): boolean {
-  return takes !== "texts" && takes !== "item" && takes !== "items";
+  return !["texts", "item", "items", "query"].includes(takes);
 }
 
 /** Returns why operands do not fit, as a message that completes "name …", or null if they fit. */
@@ -72,6 +72,7 @@ export function pathComparisonSql(
     case "item":
     case "items":
     case "texts":
+    case "query":
       throw new Error(`${operator.symbols[0]} does not fit values within documents`);
     default:
       return unreachable(operator.takes);
@@ -152,7 +153,7 @@ export function failClosedComparison(
   path: JsonPath | null = null,
 ): Filter {
   const count = operator.takes === "pair" ? 2 : 1;
-  const isOpenEnded = ["list", "items", "texts"].includes(operator.takes);
+  const isOpenEnded = ["list", "items", "texts", "query"].includes(operator.takes);
   if (isOpenEnded && values.length === 0) return noRows;
   if (!isOpenEnded && values.length !== count) return missingRows;
   try {
@@ -190,6 +191,7 @@ function fromCode(
     case "text":
     case "pattern":
     case "texts":
+    case "query":
       return storableText(value, takes);
     case "flag":
       if (typeof value !== "boolean") throw new InvalidValue("must be true or false");

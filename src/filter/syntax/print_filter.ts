@@ -56,7 +56,7 @@ function printComparison({ column, path = [], operator, values }: Comparison): s
       ? String(value.number)
       : String(value)
   );
-  const isList = ["list", "pair", "items", "texts"].includes(takes);
+  const isList = ["list", "pair", "items", "texts", "query"].includes(takes);
   return `${quotePath([column.name, ...path])}${symbol}${
     isList ? `(${texts.join(",")})` : texts.join()
   }`;

@@ -55,7 +55,9 @@ function resolveFields(
   { table, readable, find }: SearchedResource,
   among: ReadonlySet<string> | null,
 ): readonly SearchField[] {
-  const isText = ({ kind }: ColumnInfo) => kind === "text" || kind === "json";
+  // A column with the words of other columns would add the positions of the words as numbers.
+  const isText = ({ kind, databaseType }: ColumnInfo) =>
+    (kind === "text" || kind === "json") && databaseType?.configuration === undefined;
   const texts = readable.filter((column) =>
     isText(column) && (among === null || among.has(column.name))
   );

@@ -2,6 +2,7 @@ import type { DatabaseError } from "../../db/database_error.ts";
 import { findRefused, type TypedValue } from "../../db/rejected_value.ts";
 import { excerptOf, filterError } from "../../filter/syntax/filter_error.ts";
 import type { Literal } from "../../filter/syntax/filter_syntax.ts";
+import { rawSql } from "../../sql/fragment.ts";
 import type { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PositionedComparison } from "./user_filter.ts";
@@ -15,7 +16,7 @@ export async function refusedLiteralProblem(
   resource: Resource,
 ): Promise<Problem | null> {
   if (text === undefined) return null;
-  const literals = comparisonsOf(text, resource).flatMap(literalsOf);
+  const literals = comparisonsOf(text, resource).flatMap((one) => literalsOf(one, resource));
   const refused = await findRefused(literals, resource.driver);
   return refused && problemOf(refused.value, refused.error);
 }
@@ -25,8 +26,16 @@ interface TypedLiteral extends TypedValue {
   readonly literal: Literal | undefined;
 }
 
-function literalsOf({ syntax, comparison }: PositionedComparison): readonly TypedLiteral[] {
-  const { column, operator: { takes }, values } = comparison;
+function literalsOf(
+  { syntax, comparison }: PositionedComparison,
+  { driver: { dialect } }: Resource,
+): readonly TypedLiteral[] {
+  const { column, operator, values } = comparison;
+  const { takes } = operator;
+  if (takes === "query") {
+    const read = operator.toSql(column, values, { ...dialect, operand: () => rawSql("''") });
+    return [{ column, value: null, read, literal: syntax.values[0] }];
+  }
   const isItem = takes === "item" || takes === "items";
   const isOfColumn = isItem || takes === "value" || takes === "list" || takes === "pair";
   if (column.databaseType === undefined || !isOfColumn) return [];
@@ -37,9 +46,11 @@ function literalsOf({ syntax, comparison }: PositionedComparison): readonly Type
   }));
 }
 
-function problemOf({ column, literal }: TypedLiteral, cause: DatabaseError): Problem {
+function problemOf({ column, literal, read }: TypedLiteral, cause: DatabaseError): Problem {
   const { at = 0, text = "" } = literal ?? {};
-  const expected = `a value of the type ${column.existingType}`;
+  const expected = read === undefined
+    ? `a value of the type ${column.existingType}`
+    : 'a tsquery like "fat & cat:*", in a text search configuration that exists';
   const shown = `${excerptOf(column.name)}: ${excerptOf(text)}`;
   return filterError(at, expected, `Cannot filter by ${shown} is not ${expected}`, cause);
 }

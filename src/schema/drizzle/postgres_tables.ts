@@ -126,7 +126,7 @@ function databaseTypeOf(column: DrizzleColumn, name: string): DrizzleType {
   };
 }
 
-type TypeTraits = Pick<DatabaseType, "sqlName" | "ordered" | "hasExtremes">;
+type TypeTraits = Pick<DatabaseType, "sqlName" | "ordered" | "hasExtremes" | "configuration">;
 
 const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTraits => ({
   sqlName: `"pg_catalog".${quoted(name)}`,
@@ -147,7 +147,7 @@ const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["money", builtIn("money", true, true)],
   ["bit", builtIn("bit", true, false)],
   ["bit varying", builtIn("varbit", true, false)],
-  ["tsvector", builtIn("tsvector", true, false)],
+  ["tsvector", { ...builtIn("tsvector", true, false), configuration: null }],
   ["point", builtIn("point", false, false)],
   ["line", builtIn("line", false, false)],
   ["citext", { sqlName: "citext", ordered: true, hasExtremes: true }],

@@ -52,6 +52,12 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
       const tests = groups.map((group) => sql`${document} @> ${jsonOf(group)}::jsonb`);
       return sql`(${type} = 'array' AND ${either(tests)})`;
     },
+    query: ({ databaseType }, [query, configuration = databaseType?.configuration], syntax) => {
+      const parse = rawSql(syntax === "web" ? "websearch_to_tsquery" : "to_tsquery");
+      return typeof configuration === "string"
+        ? sql`${parse}(${configuration}::regconfig, ${String(query)})`
+        : sql`${parse}(${String(query)})`;
+    },
   };
 }
 

@@ -16,6 +16,9 @@ export const sqliteLists: ListDialect = {
     );
     return sql`(${join(tests, quantifier === "all" ? " AND " : " OR ")})`;
   },
+  query({ name }) {
+    throw new Error(`Cannot search "${name}": SQLite has no columns of words`);
+  },
 };
 
 function isItem(item: DocumentItem, document: Fragment): Fragment {

@@ -27,7 +27,7 @@ import { declareKeys, inferViewKeys, inheritWriteRules } from "../../../../db/vi
 import { functionProcedures } from "../../../../db/functions/database_function.ts";
 import { describeFunctions, readFunctions } from "./postgres_functions.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
-import { type PostgresType, readTypes } from "./postgres_types.ts";
+import { type PostgresType, readTypes, withConfiguration } from "./postgres_types.ts";
 
 export async function introspectPostgres(
   driver: Driver,
@@ -183,7 +183,9 @@ function draftTable(
         scale: kind === "decimal" ? second : null,
         maxLength: sized.has(column.baseName) ? first : null,
         existingType: column.declared,
-        ...(databaseType === null ? {} : { databaseType }),
+        ...(databaseType === null
+          ? {}
+          : { databaseType: withConfiguration(databaseType, column.wordsSql) }),
         looseCollation: column.isLoose,
         varies: !table.isStored,
         isWide: column.baseName === "int8",

@@ -127,6 +127,11 @@ const columnFacts = {
   /** For a column of a view, true if Postgres itself can write the column of the view's table. */
   isWritable: cell.flag("pg_column_is_updatable(a.attrelid, a.attnum, false)"),
   description: cell.textOrNull("col_description(a.attrelid, a.attnum)"),
+  /** The SQL that may compute the words of a `tsvector` column: its expression, or the triggers. */
+  wordsSql: cell.textOrNull(`CASE WHEN b.oid = 'tsvector'::regtype THEN coalesce(
+    CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END,
+    (SELECT string_agg(pg_get_triggerdef(w.oid) || p.prosrc, ';') FROM pg_trigger w
+      JOIN pg_proc p ON p.oid = w.tgfoid WHERE w.tgrelid = a.attrelid AND NOT w.tgisinternal)) END`),
   /** True if the column's collation can treat different strings as equal. */
   isLoose: cell.flag(`(SELECT NOT l.collisdeterministic FROM pg_collation l
     WHERE l.oid = a.attcollation)`),

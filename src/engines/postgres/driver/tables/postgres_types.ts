@@ -152,6 +152,7 @@ function typeOf(id: string, catalogue: Catalogue): PostgresType {
       ordered: isOrdered(row, shape, catalogue),
       hasExtremes: row.hasExtremes || isOrdered(row, shape, catalogue) && shape.kind === "list",
       ignoresCase: baseName === "citext" && row.isExtension && row.hasOperators,
+      ...(baseName === "tsvector" && row.schema === "pg_catalog" ? { configuration: null } : {}),
     },
     labels,
   };
@@ -211,3 +212,12 @@ const kinds = kindsByName({
   json: ["json", "jsonb"],
   bytes: ["bytea"],
 });
+
+/** Returns the type of a `tsvector` column whose SQL names exactly one configuration. */
+export function withConfiguration(type: DatabaseType, wordsSql: string | null): DatabaseType {
+  const names = wordsSql?.matchAll(
+    /to_tsvector\s*\(\s*'([^']+)'|tsvector_update_trigger\s*\('[^']*', '([^']+)'/gi,
+  ) ?? [];
+  const [name, other] = new Set([...names].map(([, first, second]) => first ?? second));
+  return name === undefined || other !== undefined ? type : { ...type, configuration: name };
+}
