@@ -73,7 +73,7 @@ export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
 export type { Bearer, ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
 export { browserEnvironment } from "../src/client/environment.ts";
 export { type ClientEnvironment } from "../src/api/client_environment.ts";
-export type { ApiOperation, ApiResource } from "../src/api/api.ts";
+export type { ApiOperation, ApiResource } from "../src/api/rows.ts";
 export type {
   AggregateRequests,
   ApiOf,
@@ -108,7 +108,7 @@ export {
   liveList,
   type LiveListOptions,
   type LiveListQuery,
-} from "../src/client/live/live_list.ts";
+} from "../src/client/live/list_source.ts";
 export type { LiveListState, LiveMarks, NewRow } from "../src/client/live/live_list_state.ts";
 export type {
   FieldType,

@@ -15,7 +15,7 @@ export type {
   MetricReading,
   SeriesReading,
 } from "../src/metrics/metric_reading.ts";
-export type { Counter, Gauge, GaugeShare, Histogram } from "../src/metrics/series.ts";
+export type { Counter, Gauge, GaugeShare, Histogram } from "../src/metrics/metrics.ts";
 export { textFormatType } from "../src/metrics/text_format.ts";
 export type {
   AuthorizeMetrics,

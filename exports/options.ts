@@ -76,7 +76,7 @@ export type {
   ScopeOptions,
   ScopeResult,
   ScopeText,
-} from "../src/auth/scope.ts";
+} from "../src/auth/authorize.ts";
 export type { ProblemOptions } from "../src/problem/problem.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
 export type { CorsOptions } from "../src/service/cors.ts";
@@ -110,7 +110,7 @@ export type {
   CodeRowOptions,
   CodeSearchOptions,
   CodeWriteOptions,
-} from "../src/resource/model/code_options.ts";
+} from "../src/resource/model/code_api.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
 export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";
 export type { ImportFileOptions } from "../src/resource/import/import_options.ts";

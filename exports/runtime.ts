@@ -10,7 +10,7 @@ export type {
   ObservationFacts,
   Observer,
   PowRefusal,
-} from "../src/runtime/observation.ts";
+} from "../src/runtime/runtime.ts";
 export type { AccountEvent, AccountFacts } from "../src/runtime/observations/account_facts.ts";
 export type { OperatorObservation } from "../src/runtime/observations/operator_observation.ts";
 export type { RequestObservation } from "../src/runtime/observations/request_observation.ts";

@@ -1,6 +1,5 @@
-import type { ApiResource } from "./api.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
-import type { FieldOf, SelectedRow } from "./rows.ts";
+import type { ApiResource, FieldOf, SelectedRow } from "./rows.ts";
 
 /** The options of an aggregate, for each group of rows or for all rows together. */
 export interface AggregateOptions<

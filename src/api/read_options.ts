@@ -1,5 +1,4 @@
-import type { ApiResource } from "./api.ts";
-import type { FieldOf, IncludeOf } from "./rows.ts";
+import type { ApiResource, FieldOf, IncludeOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {

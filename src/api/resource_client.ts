@@ -1,8 +1,7 @@
 import type { HasHandle } from "./handle.ts";
 import type { AggregateOptions, GroupOf, Groups } from "./aggregates.ts";
-import type { ApiResource, Has } from "./api.ts";
 import type { FilterInput, GetOptions, ListOptions, RequestOptions } from "./read_options.ts";
-import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "./rows.ts";
+import type { ApiResource, FieldOf, Has, IncludeOf, Page, RowOf, Tagged } from "./rows.ts";
 import type { SearchInput, SearchResult } from "./search.ts";
 import type {
   BatchItem,

@@ -1,5 +1,3 @@
-import type { ApiResource } from "./api.ts";
-
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
 
@@ -47,7 +45,7 @@ export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
   : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
 
 /** @internal The members of a row that these items of `include` add. */
-export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
+type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
   [Item in Included as RelationName<Item> & PropertyKey]: IncludedRow<
     R["relations"][RelationName<Item> & keyof R["relations"]],
     Item
@@ -55,24 +53,51 @@ export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = 
 };
 
 /** @internal The name of the relation that an item of `include` loads. */
-export type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>
+type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>
   : Item extends `${infer Name}.${string}` ? Name
   : Item;
 
 /** @internal The value of a relation that `include` loads: a row, a list of rows, or null. */
-export type IncludedRow<Value, Item> = Value extends readonly (infer Row)[]
-  ? IncludedFields<Row, Item>[]
+type IncludedRow<Value, Item> = Value extends readonly (infer Row)[] ? IncludedFields<Row, Item>[]
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
 /** @internal A related row. An item with options selects fewer fields, or includes further rows. */
-export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
-  ? Partial<Row> & FurtherFields
+type IncludedFields<Row, Item> = Item extends `${string}(${string}` ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
 /** @internal The members of a row with unknown types, like the related rows of related rows. */
-export interface FurtherFields {
+interface FurtherFields {
   /** A member of unknown type. Check its value before you use it. */
   readonly [name: string]: unknown;
 }
+
+/** The types of one resource in an `Api`. `resource-api types` writes them for each resource. */
+export interface ApiResource {
+  /** The path of the resource, such as `/api/posts`. */
+  readonly path: string;
+  /** The value of the key, or a tuple with the values of a composite key. */
+  readonly key: unknown;
+  /** A row, as responses contain it. */
+  readonly row: object;
+  /** The body that creates a row, or `never` if rows cannot be created. */
+  readonly create: unknown;
+  /** The body that changes a row, or `never` if rows cannot be changed. */
+  readonly update: unknown;
+  /** The related rows that `include` loads, by the names of the relations. */
+  readonly relations: object;
+  /** True if the rows of the resource have ETags. */
+  readonly etag: boolean;
+  /** The inputs and outputs of the resource's procedures, by the names of the procedures. */
+  readonly procedures: object;
+  /** The available operations that no body type shows, such as `delete`. Default: all of these. */
+  readonly operations?: ApiOperation;
+}
+
+/** An operation whose availability the types of bodies do not show. */
+export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
+
+/** @internal `true` if a resource has an operation, or `false` if its `Api` excludes it. */
+export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
+  { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;

@@ -1,4 +1,4 @@
-import type { ApiResource } from "./api.ts";
+import type { ApiResource } from "./rows.ts";
 import type { RequestOptions } from "./read_options.ts";
 
 /** The options of every write. */

@@ -5,7 +5,7 @@ import type { OpenapiInput } from "../openapi/openapi_input.ts";
 import { describeService } from "../openapi/service_schema.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { type BodyReadingOptions, readBodyRequest } from "../service/body_reading_options.ts";
+import { type BodyReadingOptions, readBodyRequest } from "../service/hono_app.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { requireOwnHost } from "../mcp/require_own_host.ts";
 import { boundedText } from "../resource/http/request_body.ts";

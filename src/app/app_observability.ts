@@ -2,7 +2,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { ParsedConfig } from "./resolve_resources.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
-import type { Clock, Runtime } from "../runtime/runtime.ts";
+import type { Clock, Observation, Observer, Runtime } from "../runtime/runtime.ts";
 import type { HonoApp } from "../service/hono_app.ts";
 import {
   type MeasuredComponents,
@@ -16,7 +16,6 @@ import { type DriverWatch, watchedDriver } from "../service/observability/watche
 import type { Driver } from "../db/driver.ts";
 import { openDatabase } from "../engines/open_database.ts";
 import type { Database } from "../db/database.ts";
-import type { Observation, Observer } from "../runtime/observation.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
 import { catching } from "../runtime/maybe_promise.ts";
 

@@ -7,12 +7,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import { createClientPages } from "../service/client/client_pages.ts";
 import { createDescriptionPages } from "../service/describe/description_pages.ts";
-import { worksWithoutStore } from "../service/health.ts";
 import { createMetricsPages } from "../service/observability/metrics_page.ts";
 import {
   createServicePages,
   requireFreePagePaths,
   type ServicePage,
+  worksWithoutStore,
 } from "../service/service_pages.ts";
 
 export interface AppPagesDependencies {

@@ -11,7 +11,7 @@ import {
 } from "../resource/routes/request_handler.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
 import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
-import { ReceivingBodyLimiter } from "../resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
@@ -21,12 +21,11 @@ import { createAuthentication, createIdentifyMiddleware } from "../service/authe
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createErrorResponder } from "../service/failures.ts";
-import { createHonoApp, type HonoApp } from "../service/hono_app.ts";
+import { type BodyReadingOptions, createHonoApp, type HonoApp } from "../service/hono_app.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { createResponder, type Responder } from "../service/responder.ts";
 import { createProblemPages, type ServicePage } from "../service/service_pages.ts";
-import type { BodyReadingOptions } from "../service/body_reading_options.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Hono } from "@hono/hono";
 import type { Metrics } from "../metrics/metrics.ts";

@@ -3,12 +3,12 @@ import { identityFunction } from "../auth/act_as.ts";
 import { DatabaseError, reasonOf } from "../db/database_error.ts";
 import type { Driver } from "../db/driver.ts";
 import { driverActingAs } from "../db/transact.ts";
-import { engineOf } from "../db/engine/engine_of.ts";
+import { engineOf } from "../db/engine/engine.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../db/engine/acting_roles.ts";
 import { openDatabase } from "../engines/open_database.ts";
 import type { CheckedDefinition } from "../resource/define/check_resource_definition.ts";
 import { requireTableInfo } from "../resource/define/resource_definition.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { ActAsRoleRights, ParsedConfig } from "./resolve_resources.ts";
 

@@ -3,7 +3,7 @@ import { isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.t
 import type { TableInfo } from "../schema/table_info.ts";
 import { type ChangesOptions, resolveChangesOptions } from "../db/changes/changes_options.ts";
 import type { Database } from "../db/database.ts";
-import { engineOf } from "../db/engine/engine_of.ts";
+import { engineOf } from "../db/engine/engine.ts";
 
 /**
  * Makes the database record every change of the tables, whichever program makes the change: a

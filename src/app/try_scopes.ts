@@ -1,5 +1,5 @@
 import { isPolicy, type Policy } from "../auth/policy.ts";
-import type { ScopeResult } from "../auth/scope.ts";
+import type { ScopeResult } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
@@ -13,7 +13,7 @@ import {
 import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { sql, tableName, toStatement } from "../sql/fragment.ts";
 

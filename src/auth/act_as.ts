@@ -1,5 +1,5 @@
 import { all } from "../filter/builders.ts";
-import type { ScopeOptions } from "./scope.ts";
+import type { ScopeOptions } from "./authorize.ts";
 import { isStorable, type User } from "./user.ts";
 
 /** The database role and settings with which the statements of a request run. */

@@ -1,4 +1,4 @@
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 
 /** The user of a request, which an authenticator or a middleware has set. */
 export interface User {

@@ -1,5 +1,4 @@
 import type { Filter } from "../filter/filter.ts";
-import { isNullOperator } from "../filter/operators/null_operators.ts";
 import type { Operator } from "../filter/operators/operator.ts";
 import {
   betweenOperator,
@@ -7,6 +6,7 @@ import {
   greaterOperator,
   greaterOrEqualOperator,
   inOperator,
+  isNullOperator,
   lessOperator,
   lessOrEqualOperator,
   notBetweenOperator,

@@ -1,5 +1,5 @@
 import type { TableInfo } from "../schema/table_info.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue, Statement } from "../sql/fragment.ts";

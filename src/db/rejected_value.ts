@@ -1,7 +1,6 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type Fragment, join, rawSql, sql, toStatement } from "../sql/fragment.ts";
-import { DatabaseError } from "./database_error.ts";
-import { databaseProblem } from "./database_problem.ts";
+import { DatabaseError, databaseProblem } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
 /** A value for a column, whose type it must have. */

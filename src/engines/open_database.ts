@@ -12,7 +12,7 @@ import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { type PostgresServers, urlOfServers } from "./server_url.ts";
 import { migrateOptionRules } from "../db/migrations/migrate_options.ts";
 import type { Database } from "../db/database.ts";
-import { engineOf } from "../db/engine/engine_of.ts";
+import { engineOf } from "../db/engine/engine.ts";
 
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built

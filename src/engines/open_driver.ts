@@ -1,6 +1,6 @@
 import { type Described, group } from "../options/option.ts";
 import { callback } from "../options/option_kinds.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
 import { isServerUrl } from "./server_url.ts";
 import {

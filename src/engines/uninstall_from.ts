@@ -1,5 +1,4 @@
-import type { AnnounceRemoval } from "../db/engine/engine.ts";
-import { engineOf } from "../db/engine/engine_of.ts";
+import { type AnnounceRemoval, engineOf } from "../db/engine/engine.ts";
 import { openDatabase } from "./open_database.ts";
 import { isServerUrl, withParameter } from "./server_url.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";

@@ -5,9 +5,7 @@ import {
   type ServedValue,
 } from "../schema/table_like.ts";
 import { failClosedComparison } from "./operators/path_comparison.ts";
-import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
-import { hasAllOperator, hasAnyOperator, hasOperator } from "./operators/list_operators.ts";
 import type { Operator } from "./operators/operator.ts";
 import { RuleFault } from "./rule_fault.ts";
 import { likeOperator } from "./operators/text_operators.ts";
@@ -15,10 +13,14 @@ import {
   equalOperator,
   greaterOperator,
   greaterOrEqualOperator,
+  hasAllOperator,
+  hasAnyOperator,
+  hasOperator,
   inOperator,
   lessOperator,
   lessOrEqualOperator,
   notEqualOperator,
+  nullTest,
 } from "./operators/value_operators.ts";
 
 /** Builds the filter that every row matches, as an explicit "no restriction". */

@@ -2,11 +2,12 @@ import { unreachable } from "../problem/unreachable.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 import { writeJson } from "../schema/exact_json.ts";
 import { and, type Comparison, type Filter, or } from "./filter.ts";
-import { isEmptyOperator, isNullOperator } from "./operators/null_operators.ts";
 import type { Operator } from "./operators/operator.ts";
 import {
   equalOperator,
   inOperator,
+  isEmptyOperator,
+  isNullOperator,
   notEqualOperator,
   outOperator,
 } from "./operators/value_operators.ts";

@@ -8,7 +8,7 @@ import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";
 import { parseJsonOperand } from "./json_operand.ts";
 import { patternFault } from "./operators/like_pattern.ts";
-import { nullTest } from "./operators/null_operators.ts";
+import { nullTest } from "./operators/value_operators.ts";
 import type { Operator } from "./operators/operator.ts";
 import { fitsDocumentPaths, pathOperandFault } from "./operators/path_comparison.ts";
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";

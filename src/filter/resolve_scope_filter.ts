@@ -1,13 +1,12 @@
 import { Problem } from "../problem/problem.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { Relations } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { type Filter, missingRows, noRows, termsOnSameRow, withoutMissing } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
 import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
-import { filterOfRule, type OnTemplate } from "./filter_of_rule.ts";
-import type { Rule } from "./rule.ts";
+import { filterOfRule, type OnTemplate, type Rule } from "./rule.ts";
 import { notFilter, RuleFault } from "./rule_fault.ts";
 import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";

@@ -1,4 +1,4 @@
-import type { Access } from "../auth/scope.ts";
+import type { Access } from "../auth/authorize.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
 import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";

@@ -1,4 +1,4 @@
-import type { Access } from "../auth/scope.ts";
+import type { Access } from "../auth/authorize.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaVerifier } from "./captcha/captcha_options.ts";
 import type { Trust } from "./pow/difficulty.ts";

@@ -1,4 +1,4 @@
-import type { Access } from "../auth/scope.ts";
+import type { Access } from "../auth/authorize.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
 import { minTokenAmount } from "./budget/budget_options.ts";

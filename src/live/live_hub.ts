@@ -8,7 +8,6 @@ import { AggregateStream, SharedAggregates } from "./aggregate/shared_aggregates
 import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
-import { OpenedLog, type OpenedLogOptions } from "./opened_log.ts";
 import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { tablesReadBy } from "./match/may_affect_filter.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
@@ -29,7 +28,7 @@ import { StreamSession } from "./stream/stream_session.ts";
 import { countOpening, noCounts } from "./stream/stream_counts.ts";
 import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
-import type { StreamContext } from "./stream_context.ts";
+import { OpenedLog, type OpenedLogOptions, type StreamContext } from "./stream_context.ts";
 
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;

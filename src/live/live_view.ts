@@ -1,9 +1,12 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Relation } from "../schema/relation.ts";
-import type { Row } from "../schema/table_info.ts";
+import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
+import type { RowReader } from "../db/rows.ts";
+import { canonicalFilterText } from "../filter/canonical_filter.ts";
+import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
 
 /**
  * How a live stream shows rows: columns, included relations and format. The resource creates the
@@ -55,3 +58,30 @@ export const noRowsShown: LiveView = Object.freeze({
   rights: [],
   present: () => [],
 });
+
+/** The query of a live stream of rows: its table, its filter and its view. */
+export interface LiveQuery {
+  /** The path of the resource. Two resources can serve the same table in different ways. */
+  readonly resource: string;
+  readonly table: TableInfo;
+  readonly reader: RowReader;
+  /** The scope, the request's filter and the condition "not deleted", combined by AND. */
+  readonly filter: Filter;
+  readonly view: LiveView;
+}
+
+/** A live query, and a function that evaluates its filter for a row in memory. */
+export interface CompiledLiveQuery {
+  readonly query: LiveQuery;
+  readonly decide: InMemoryMatcher;
+}
+
+/** Returns a key. Live queries with equal keys send rows in the same form. */
+export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">): string {
+  return `${resource} ${view.key}`;
+}
+
+/** Returns a key. Live queries with equal keys send the same rows in the same form. */
+export function liveQueryKey(query: LiveQuery): string {
+  return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
+}

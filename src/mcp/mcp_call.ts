@@ -1,5 +1,5 @@
 import type { ServiceSchema } from "../openapi/service_schema.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { ResolvedMcp } from "./mcp_options.ts";
 
 export interface McpHandlerDependencies {

@@ -1,5 +1,4 @@
-import type { MetricFamily, Metrics } from "./metrics.ts";
-import type { Counter, Gauge, GaugeShare } from "./series.ts";
+import type { Counter, Gauge, GaugeShare, MetricFamily, Metrics } from "./metrics.ts";
 
 /**
  * The part of one source in metrics that several sources report. It changes no other parts, and

@@ -1,5 +1,4 @@
-import { authorize } from "../auth/authorize.ts";
-import type { Access } from "../auth/scope.ts";
+import { type Access, authorize } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";

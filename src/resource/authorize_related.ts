@@ -1,5 +1,4 @@
-import { authorize, type Grant } from "../auth/authorize.ts";
-import type { Access } from "../auth/scope.ts";
+import { type Access, authorize, type Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type {
@@ -8,7 +7,7 @@ import type {
   RelatedWrite,
   ResourceRequest,
 } from "./model/operation.ts";
-import { atPathAsync } from "./write/values/body_path.ts";
+import { atPathAsync } from "./write/values/batch_items.ts";
 import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";

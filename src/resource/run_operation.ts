@@ -1,4 +1,4 @@
-import { authorize, type Grant } from "../auth/authorize.ts";
+import { type Access, authorize, type Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { noDebit } from "../guard/budget/debit.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
@@ -18,15 +18,13 @@ import { protectedItems } from "./write/nested/protected_items.ts";
 import { nameOfItem, splitNames } from "../filter/syntax/quoted_name.ts";
 import { parseKey } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
-import { DatabaseError } from "../db/database_error.ts";
+import { DatabaseError, databaseProblem } from "../db/database_error.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import type { Access } from "../auth/scope.ts";
 import { findRefused, hasOwnType } from "../db/rejected_value.ts";
 import { refusedLiteralProblem } from "./read/refused_literal.ts";
 import { notFound } from "./rights/not_found_or_forbidden.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 import { isAsDescribed } from "../db/tables/check_tables.ts";
-import { databaseProblem } from "../db/database_problem.ts";
 
 /**
  * Returns the problem of a database whose tables have changed since the service read them, or null

@@ -6,7 +6,7 @@ import { Problem } from "../problem/problem.ts";
 import { describeOperatorObservation } from "./observations/operator_observation.ts";
 import { describeRequestObservation } from "./observations/request_observation.ts";
 import { describeTablesChanged } from "./observations/tables_changed.ts";
-import type { Observation, Observer } from "./observation.ts";
+import type { Observation, Observer } from "./runtime.ts";
 
 export interface ConsoleObserverOptions {
   /** The format: text lines (default on a terminal) or JSON objects (default elsewhere). */

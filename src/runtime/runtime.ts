@@ -1,4 +1,7 @@
-import type { Observer } from "./observation.ts";
+import type { AccountFacts } from "./observations/account_facts.ts";
+import type { OperatorObservation } from "./observations/operator_observation.ts";
+import type { RequestObservation } from "./observations/request_observation.ts";
+import type { TablesChanged } from "./observations/tables_changed.ts";
 
 /** The clock of a runtime. Tests replace it by a clock that they set. */
 export interface Clock {
@@ -40,3 +43,87 @@ export interface Runtime {
    */
   readonly tablesChanged?: (() => Promise<boolean>) | undefined;
 }
+
+/** An observation: an event that the service reports to an {@link Observer} for the operator. */
+export type Observation =
+  | {
+    [Kind in keyof ObservationFacts]: { readonly kind: Kind } & Readonly<ObservationFacts[Kind]>;
+  }[keyof ObservationFacts]
+  | RequestObservation
+  | OperatorObservation
+  | TablesChanged;
+
+/** The kinds of observations, and the members of each kind. */
+export type ObservationFacts = AccountFacts & {
+  notice: { message: string };
+  deprecated: { message: string };
+  worker_refused: { error: Error };
+  worker_started: { worker: number; pid: number };
+  /** `reason` is the exit code of the worker, or the signal that ended it. */
+  worker_ended: { worker: number; pid: number; reason: string };
+  worker_kept: { worker: number; reason: string };
+  listening: { url: string };
+  request_failed: {
+    method: string;
+    path: string;
+    error: unknown;
+    /** Number of failures of an overloaded service that were not reported since the last report. */
+    suppressed?: number;
+  };
+  answer_broke_off: { path: string; error: unknown };
+  response_header_encoded: { name: string };
+  listener_failed: { error: unknown; retryInMs: number };
+  unhandled_rejection: { error: unknown };
+  uncaught_error: { error: unknown };
+  value_does_not_fit: { table: string; column: string };
+  /** `suppressed` is the number of failures of this field since the last report. */
+  computed_failed: { resource: string; field: string; suppressed: number; error: unknown };
+  live_mismatch: { table: string; column: string; operator: string };
+  aggregate_mismatch: { resource: string };
+  table_left_out: { table: string; reason: string };
+  /** The command line serves no table of this Postgres schema, for the stated reason. */
+  schema_left_out: { schema: string; reason: string };
+  tables_unread: { error: unknown };
+  /** A client of MCP has called a tool. `user` is null for an anonymous caller. */
+  mcp_call: { tool: string; user: string | null };
+  proof_of_work_refused: { reason: PowRefusal };
+  captcha_refused: { provider: string; reason: string };
+  captcha_verifier_failed: { provider: string; error: unknown };
+  idempotency_table_missing: { database: string; error: unknown };
+  reader_thread_failed: { database: string; error: unknown };
+  database_replaced: { database: string; error: unknown };
+  idempotency_store_failed: { error: unknown };
+  trust_failed: { error: unknown };
+  classify_failed: { error: unknown };
+  limits_unshared: { error: unknown };
+  store_in_memory: { purpose: string; reason: string };
+  // deno-lint-ignore ban-types -- an event of this kind has no members
+  draining: {};
+  changes_unread: { error: unknown; retryInMs: number };
+  live_upkeep_failed: { error: unknown };
+  stream_failed: { resource: string; error: unknown };
+  webhook_refused: { provider: string; reason: string };
+  webhook_claim_kept: { provider: string; error: unknown };
+  ungranted_money: { provider: string; payment: string; reason: string };
+  unattributed_money: { provider: string; payment: string };
+  customer_not_linked: { provider: string; customer: string };
+  search_outbox_missed: { index: string; count: number; error: unknown };
+  search_outbox_failed: { error: unknown };
+  /** `rows` is the number of rows that are missing from the index or outdated in it. */
+  search_index_failed: { index: string; rows: number; error: unknown };
+  search_index_unfilled: { index: string; error: unknown; retryInMs: number };
+};
+
+/** The reason why a proof of work was rejected, for the operator. The client does not see it. */
+export type PowRefusal =
+  | "absent"
+  | "malformed"
+  | "forged"
+  | "replayed"
+  | "expired"
+  | "too-easy"
+  | "other-request"
+  | "unsolved";
+
+/** Receives the observations of a service. Must not throw. */
+export type Observer = (observation: Observation) => void;

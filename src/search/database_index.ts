@@ -6,7 +6,7 @@ import { type Fragment, rawSql, sql, type SqlValue, toStatement } from "../sql/f
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
-import { engineOf } from "../db/engine/engine_of.ts";
+import { engineOf } from "../db/engine/engine.ts";
 
 export interface DocumentTable {
   /** Describes the format of the tables. If it changes, the tables are created again. */

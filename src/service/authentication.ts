@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import type { Credentials } from "../auth/credentials.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import { isHttpException } from "./http_exception.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 

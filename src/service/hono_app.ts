@@ -4,7 +4,7 @@ import { getPath } from "@hono/hono/utils/url";
 import type { Router } from "../auth/authenticator.ts";
 import type { Credentials } from "../auth/credentials.ts";
 import { type LinkDependencies, linkToken, openLink } from "../resource/http/download_link.ts";
-import type { BodyLimits } from "../resource/http/request_body.ts";
+import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
   invalidHost,
@@ -14,21 +14,25 @@ import { methodProblem, type RouteTable } from "../resource/routes/route_table.t
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
-import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
+import { callerIdentity, type ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
 import type { ErrorResponder } from "./failures.ts";
-import { DirectCaller, prepareContextFirst } from "./request_context.ts";
+import { DirectCaller, HonoCaller, prepareContextFirst } from "./request_context.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
 import { emptyStream } from "./responder.ts";
 import { METHOD_NAME_ALL, type Result, type Router as HonoRouter } from "@hono/hono/router";
 import { TrieRouter } from "@hono/hono/router/trie-router";
+import type { User } from "../auth/user.ts";
+import { clientAddress } from "../guard/client_address.ts";
+import { type RequestQueues, runInTurn } from "../resource/http/large_bodies.ts";
+import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 
-export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
+interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Creates the authentication, which counts refusals; null if the app identifies no users. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
   /** Identifies a request's user without a Hono context; null if a middleware needs one. */
@@ -244,4 +248,43 @@ class ResourceHonoRouter implements HonoRouter<RegisteredHandler> {
 interface RouteHandler {
   readonly route: ResourceRoute;
   readonly handler: H;
+}
+
+export interface BodyReadingOptions {
+  readonly limits: BodyLimits;
+  readonly queues: RequestQueues;
+  readonly trustedProxies: number;
+  readonly clock: Clock;
+}
+
+export interface BodyRequest {
+  readonly caller: HonoCaller;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The IP address of the client; null if no listener and no trusted proxy reports it. */
+  readonly address: string | null;
+  readonly waiting: WaitingRequest;
+  /** Runs work that can block the event loop, when the scheduler selects this request. */
+  inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
+}
+
+/** Reads a request's body within the limits. Throws a 400, 408, 413 or 415. */
+export async function readBodyRequest(
+  context: Context<AppEnv>,
+  parseUser: (value: unknown) => User | null,
+  { limits, queues, trustedProxies, clock }: BodyReadingOptions,
+): Promise<BodyRequest> {
+  const { raw } = context.req;
+  const caller = new HonoCaller(context, parseUser);
+  const bytes = await readBody(raw, caller, limits, clock);
+  const address = clientAddress(raw.headers, caller.address(), trustedProxies);
+  const waiting = {
+    identity: callerIdentity(caller.user(), address),
+    get signal() {
+      return raw.signal;
+    },
+  };
+  return {
+    ...{ caller, bytes, address, waiting },
+    inTurn: (work) => runInTurn(waiting, bytes, queues, work),
+  };
 }

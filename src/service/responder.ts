@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type Described, either, group } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Observer } from "../runtime/runtime.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { minStreamedLength, textStream } from "../protocol/text_stream.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "../../mod.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import type { Database } from "../../src/db/database.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { claimsOf, type Supabase, uid } from "./supabase.ts";
 

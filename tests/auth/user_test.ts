@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createUserParser } from "../../src/auth/user.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 
 Deno.test("a user is an object with an id that is a text and not empty", () => {
   const read = createUserParser((observation) => assertEquals(observation, null));

@@ -16,7 +16,7 @@ import {
   type VendorName,
 } from "./signing.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";

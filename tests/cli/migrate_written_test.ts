@@ -4,7 +4,7 @@ import { integer, table, text } from "../../mod.ts";
 import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import type { Database } from "../../src/db/database.ts";
-import { engineOf } from "../../src/db/engine/engine_of.ts";
+import { engineOf } from "../../src/db/engine/engine.ts";
 import { migrateTables } from "../../src/db/migrations/migrate_tables.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import { testOnDialects } from "../support/http.ts";

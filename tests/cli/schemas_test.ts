@@ -5,7 +5,7 @@ import { formatSchemaName, readSchemaNames } from "../../src/cli/database/schema
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { openEventStream } from "../support/event_stream.ts";
 import { runScript } from "../support/scratch.ts";

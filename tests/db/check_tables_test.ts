@@ -3,7 +3,7 @@ import { checkTables } from "../../src/db/tables/check_tables.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

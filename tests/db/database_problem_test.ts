@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DatabaseError } from "../../src/db/database_error.ts";
-import { databaseProblem } from "../../src/db/database_problem.ts";
+import { DatabaseError, databaseProblem } from "../../src/db/database_error.ts";
 import { Problem } from "../../src/problem/problem.ts";
 
 Deno.test("databaseProblem() says which end of a reference is missing", () => {

@@ -30,7 +30,7 @@ import {
 } from "../../mod.ts";
 import { checkTables } from "../../src/db/tables/check_tables.ts";
 import { findDrift } from "../../src/db/tables/find_drift.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { createTableStatements } from "../../src/sql/create_table.ts";

@@ -13,7 +13,7 @@ import {
   createOperatorRegistry,
 } from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
-import { attachStoredForms } from "../../src/filter/match/row_image.ts";
+import { attachStoredForms } from "../../src/filter/match/row_matches.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { keyOf } from "../../src/plan/key.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

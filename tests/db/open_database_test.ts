@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { diskFolder } from "../support/disk.ts";

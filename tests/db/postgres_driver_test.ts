@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { fails } from "../conformance/driver.ts";
 import { testOnPostgresDriver as test } from "../support/postgres_tests.ts";
 import { gate, runScript } from "../support/scratch.ts";

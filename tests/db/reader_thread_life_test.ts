@@ -5,7 +5,7 @@ import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
 import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { fails } from "../conformance/driver.ts";
 import { runChild } from "../serve/child_process.ts";
 import { publishedSources } from "../support/published_sources.ts";

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/engines/open_database.ts";
 import { trackMutations } from "../../src/app/track_mutations.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnEngines } from "../support/http.ts";
 import { openEventStream } from "../support/event_stream.ts";

@@ -25,7 +25,7 @@ import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
 import { postgresText } from "../../src/engines/postgres/sql/text_operators.ts";
 import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
 import { sqliteText } from "../../src/engines/sqlite/sql/text_operators.ts";
-import { attachStoredForms } from "../../src/filter/match/row_image.ts";
+import { attachStoredForms } from "../../src/filter/match/row_matches.ts";
 import { filterOf, tableOf } from "./support.ts";
 
 const things = tableOf({ id: "integer", name: "text", price: "decimal", owner: "integer" });

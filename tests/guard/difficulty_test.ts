@@ -6,7 +6,7 @@ import {
   maxDifficulty,
   type Trust,
 } from "../../src/guard/pow/difficulty.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const table: readonly (readonly [gives: unknown, difficulty: number, isObserved: boolean])[] = [

@@ -4,7 +4,7 @@ import {
   type ResolvedPowOptions,
   resolvePowOptions,
 } from "../../src/guard/pow/pow_options.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const secret = "a secret for the tests only";

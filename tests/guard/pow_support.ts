@@ -8,7 +8,7 @@ import { solve } from "../../src/client/pow/solve.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import type { Observation, PowRefusal } from "../../src/runtime/observation.ts";
+import type { Observation, PowRefusal } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 /** A request that the tests demand work for. */

@@ -6,8 +6,7 @@ import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.t
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
-import type { Clock } from "../../src/runtime/runtime.ts";
+import type { Clock, Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 /** A question as the vendor received it. */

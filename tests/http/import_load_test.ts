@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../mod.ts";
 import { receiveParts } from "../../src/resource/http/receive_parts.ts";
-import { ReceivingBodyLimiter } from "../../src/resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../../src/resource/http/request_body.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { testOnDialects, userHeader, withService } from "../support/http.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { ReceivingBodyLimiter } from "../../src/resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../../src/resource/http/request_body.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -3,11 +3,10 @@ import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { cellClassOf } from "../../src/filter/match/certified_comparisons.ts";
 import { allRows, type Comparison, comparison } from "../../src/filter/filter.ts";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
-import { rowMatches } from "../../src/filter/match/row_matches.ts";
+import { attachStoredForms, rowMatches, storedForm } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { listOperators } from "../../src/filter/operators/list_operators.ts";
+import { listOperators } from "../../src/filter/operators/value_operators.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { attachStoredForms, storedForm } from "../../src/filter/match/row_image.ts";
 import {
   bigint,
   boolean,

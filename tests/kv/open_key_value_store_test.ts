@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { openKeyValueStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { set } from "../conformance/key_value.ts";

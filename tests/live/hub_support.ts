@@ -1,5 +1,5 @@
 import type { Credentials } from "../../src/auth/credentials.ts";
-import type { AccessPolicy, ScopeFunction } from "../../src/auth/scope.ts";
+import type { AccessPolicy, ScopeFunction } from "../../src/auth/authorize.ts";
 import type { User } from "../../src/auth/user.ts";
 import { fetchGroups } from "../../src/db/aggregate_groups.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
@@ -20,7 +20,7 @@ import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { parseLiveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 import { logMethods } from "./log_methods.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import { handClock } from "../db/hand_clock.ts";

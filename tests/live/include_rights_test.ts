@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ScopeResult } from "../../src/auth/scope.ts";
+import type { ScopeResult } from "../../src/auth/authorize.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";

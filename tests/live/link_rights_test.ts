@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ScopeFunction, ScopeResult } from "../../src/auth/scope.ts";
+import type { ScopeFunction, ScopeResult } from "../../src/auth/authorize.ts";
 import { all, eq } from "../../src/filter/builders.ts";
 import { rsql } from "../../src/filter/filter_text.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

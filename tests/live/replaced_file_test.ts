@@ -4,7 +4,7 @@ import { all } from "../../src/filter/builders.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

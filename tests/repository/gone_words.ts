@@ -56,7 +56,7 @@ export const goneNames: readonly GoneWord[] = [
     // There it is about money.
     except: [
       "src/billing/",
-      "src/runtime/observation.ts",
+      "src/runtime/runtime.ts",
       "src/runtime/console_observer.ts",
     ],
   },

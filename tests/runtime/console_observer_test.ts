@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 
 function lines(format: "text" | "json", ...observations: readonly Observation[]): string[] {
   const written: string[] = [];

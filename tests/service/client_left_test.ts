@@ -3,7 +3,7 @@ import { all } from "../../src/filter/builders.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

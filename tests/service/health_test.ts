@@ -7,7 +7,7 @@ import { StoreError } from "../../src/kv/store_error.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { databaseCheck, type HealthCheck, readiness } from "../../src/service/health.ts";
+import { databaseCheck, type HealthCheck, readiness } from "../../src/service/service_pages.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const works: HealthCheck = { name: "database", run: () => Promise.resolve() };

@@ -4,7 +4,7 @@ import type { App } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { procedure } from "../../src/resource/model/procedure.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,7 +1,7 @@
 import type { AppConfig } from "../../src/app/config.ts";
 import { type App, createApp, type RequestInfo } from "../../src/app/app.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engineOfEachDialect, engines, everyEngine } from "./engines.ts";
 import { type EventStream, openEventStream } from "./event_stream.ts";

@@ -1,7 +1,7 @@
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
-import { addTerms, type SubscriptionTerms, termsOfReportedState } from "./subscription_terms.ts";
+import { addTerms, type SubscriptionTerms, termsOfReportedState } from "./paid_credits.ts";
 
 export interface ReportedSubscription {
   readonly subscription: BillingSubscription;

@@ -3,7 +3,7 @@ import { type ChangesOptions, resolveChangesOptions } from "../../db/changes/cha
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Database } from "../../db/database.ts";
-import { engineOf } from "../../db/engine/engine_of.ts";
+import { engineOf } from "../../db/engine/engine.ts";
 
 export interface RecordingOptions {
   /** True if triggers in the database record the changes of all programs. */

@@ -7,8 +7,7 @@ import {
   missingParts,
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
-import type { Observer } from "../../runtime/observation.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Observer, Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
 import type { RoleLimits } from "../../db/engine/engine.ts";

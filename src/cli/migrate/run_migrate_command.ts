@@ -1,4 +1,4 @@
-import { engineOf } from "../../db/engine/engine_of.ts";
+import { engineOf } from "../../db/engine/engine.ts";
 import {
   type FilesRun,
   filesToUndo,

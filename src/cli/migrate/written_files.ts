@@ -1,5 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { engineOf } from "../../db/engine/engine_of.ts";
+import { engineOf } from "../../db/engine/engine.ts";
 import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
 import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";

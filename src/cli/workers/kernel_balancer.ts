@@ -1,6 +1,5 @@
 import { listenError } from "../../listen/listener.ts";
-import type { ListenOrder } from "./worker_messages.ts";
-import type { WorkerProcess } from "./worker_process.ts";
+import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 
 /**
  * Distributes the connections to one port among the workers. They share the port, and the kernel

@@ -1,4 +1,4 @@
-import type { LeftOutSocket } from "./worker_messages.ts";
+import type { LeftOutSocket } from "./worker_process.ts";
 
 /**
  * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections. The kernel runs

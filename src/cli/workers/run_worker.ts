@@ -19,7 +19,7 @@ import {
   orderIn,
   type WorkerOrder,
   type WorkerReport,
-} from "./worker_messages.ts";
+} from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 import { findDenoOpenKv } from "../../kv/deno_kv.ts";
 import type { CliService } from "../cli_service.ts";

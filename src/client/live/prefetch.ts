@@ -1,6 +1,6 @@
-import type { ApiResource } from "../../api/api.ts";
+import type { ApiResource } from "../../api/rows.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
-import { liveList, type LiveListQuery } from "./live_list.ts";
+import { liveList, type LiveListQuery } from "./list_source.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**

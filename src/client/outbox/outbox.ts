@@ -1,7 +1,7 @@
 import type { NewRow } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
-import type { ApiResource } from "../../api/api.ts";
+import type { ApiResource } from "../../api/rows.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { OnConflict } from "./conflict.ts";
 import type { Job, JobRow, JobStorage } from "./job.ts";

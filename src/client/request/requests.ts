@@ -1,9 +1,8 @@
 import { callForValue, type CallOptions, createCalls } from "./call.ts";
-import type { ApiResource } from "../../api/api.ts";
 import { type Handle, handle } from "../../api/handle.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
-import type { Page } from "../../api/rows.ts";
+import type { ApiResource, Page } from "../../api/rows.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 

@@ -1,7 +1,6 @@
 import { compileFilterOnRows } from "../../compile/where.ts";
 import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
-import { columnValue } from "../../filter/match/row_matches.ts";
-import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
+import { columnValue, type RowImage, storedForm } from "../../filter/match/row_matches.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import {

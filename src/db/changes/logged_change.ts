@@ -1,11 +1,11 @@
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import { textOrNull } from "../named_columns.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
-import { attachStoredForms } from "../../filter/match/row_image.ts";
+import { attachStoredForms } from "../../filter/match/row_matches.ts";
 import type { ChangesEngine } from "../engine/changes_engine.ts";
 
 export type DecodeImage = (image: string, table: TableInfo) => Row;

@@ -4,7 +4,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./logged_change.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;

@@ -7,7 +7,7 @@ import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
 import type { RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { changeKind, imageDecoder } from "./logged_change.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import type { RowHistorySql } from "../engine/changes_engine.ts";
 
 export interface RowHistoryRequest {

@@ -1,7 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DatabaseError } from "../database_error.ts";
-import type { RefusedWrite } from "../engine/engine.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf, type RefusedWrite } from "../engine/engine.ts";
 
 /**
  * Returns the columns of the constraint that rejected a write, in the order of the constraint. The

@@ -1,5 +1,5 @@
 import type { ActingRoles } from "./acting_roles.ts";
-import type { EngineParts } from "../../sql/dialect.ts";
+import type { Dialect, EngineParts } from "../../sql/dialect.ts";
 import type { ChangesEngine } from "./changes_engine.ts";
 import type { MigrationsEngine } from "./migrations_engine.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -44,7 +44,7 @@ export interface PolicyBypass {
 }
 
 /** The roles of an engine: database users, each with its own rights. */
-export interface RolesEngine {
+interface RolesEngine {
   /** Reads the rights of the login role and of the roles that the service acts as. */
   acting(
     driver: Driver,
@@ -70,7 +70,7 @@ export interface RefusedWrite {
 }
 
 /** Finds the columns of a constraint that rejected a write. */
-export interface ConstraintsEngine {
+interface ConstraintsEngine {
   /** Returns the columns' database names, or none if the engine does not name the constraint. */
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
 }
@@ -78,7 +78,7 @@ export interface ConstraintsEngine {
 /** Receives the installed parts before the service removes them. */
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
-export interface InstalledEngine {
+interface InstalledEngine {
   /** A query for a fingerprint of the change log's triggers. It changes if one of them changes. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
@@ -132,4 +132,12 @@ export interface CatalogEngine {
     connection: Connection,
     tables: readonly TableInfo[],
   ): Promise<readonly TableInfo[]>;
+}
+
+/** Returns the engine of a driver, a row reader or anything else that has a dialect. */
+export function engineOf(
+  { dialect }: { readonly dialect: Pick<Dialect, "parts"> },
+): DatabaseEngine {
+  // `src/sql` may not import the type of an engine, but each dialect is created with an engine.
+  return dialect.parts as DatabaseEngine;
 }

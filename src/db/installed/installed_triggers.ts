@@ -1,5 +1,5 @@
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 
 /** Returns a fingerprint of the recording triggers, which are lost if a table is rebuilt. */
 export async function installedTriggers(driver: Driver): Promise<string> {

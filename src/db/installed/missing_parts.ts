@@ -1,5 +1,5 @@
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 
 /** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {

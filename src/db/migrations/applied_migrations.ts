@@ -2,7 +2,7 @@ import { quoteText } from "../../sql/fragment.ts";
 import { createHash } from "node:crypto";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import { cell, selectNamed } from "../named_columns.ts";
 import type { MigrationFile } from "./files/migration_files.ts";
 

@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import { compareTables, type DeclaredTable } from "./compare/compare_tables.ts";
 import { declaredTables } from "./compare/declared_tables.ts";
 import type { Difference } from "./compare/difference.ts";

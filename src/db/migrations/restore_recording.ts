@@ -8,7 +8,7 @@ import {
 } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection, Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import type {
   ExistingRecording,
   MigrationsEngine,

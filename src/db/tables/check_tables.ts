@@ -1,4 +1,4 @@
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";

@@ -7,8 +7,7 @@ import {
 import type { Statement } from "../../sql/fragment.ts";
 import { fullReasonOf, isLastingError } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
-import type { CatalogEngine } from "../engine/engine.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { type CatalogEngine, engineOf } from "../engine/engine.ts";
 import { requireCreatable } from "./require_creatable.ts";
 
 /**

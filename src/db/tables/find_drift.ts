@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import { compareTables } from "../migrations/compare/compare_tables.ts";
 import { declaredTables } from "../migrations/compare/declared_tables.ts";
 import { describeDifference, type Difference, mustFill } from "../migrations/compare/difference.ts";

@@ -2,8 +2,7 @@ import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
-import type { PolicyBypass, RoleLimits } from "../engine/engine.ts";
+import { engineOf, type PolicyBypass, type RoleLimits } from "../engine/engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /** Reads what the role may not read in these tables. Empty for a database without roles. */

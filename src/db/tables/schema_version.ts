@@ -1,5 +1,5 @@
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 
 /**
  * Returns a fingerprint of the schema: it differs if tables, their types, constraints or triggers

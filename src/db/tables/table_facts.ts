@@ -1,7 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine_of.ts";
+import { engineOf } from "../engine/engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
 /** Facts about tables that only the database knows. {@link addTableFacts} fills the sets. */

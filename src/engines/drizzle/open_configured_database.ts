@@ -1,4 +1,4 @@
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import { nameColumns } from "../../schema/drizzle/name_columns.ts";
 import { isTableLike } from "../../schema/table_like.ts";
 import { openDatabase } from "../open_database.ts";

@@ -2,12 +2,12 @@ import { significantDigits } from "../../schema/kinds/decimal_kind.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { CellClass, Dialect } from "../../sql/dialect.ts";
 import type { Comparison } from "../filter.ts";
-import { isNullOperator } from "../operators/null_operators.ts";
 import type { Operator } from "../operators/operator.ts";
 import {
   betweenOperator,
   greaterOperator,
   greaterOrEqualOperator,
+  isNullOperator,
   lessOperator,
   lessOrEqualOperator,
   notBetweenOperator,

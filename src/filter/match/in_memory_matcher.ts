@@ -3,8 +3,7 @@ import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { type Comparison, type Filter, termsOnSameRow } from "../filter.ts";
 import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_work.ts";
-import { columnValue } from "./row_matches.ts";
-import { type RowImage, storedForm } from "./row_image.ts";
+import { columnValue, type RowImage, storedForm } from "./row_matches.ts";
 import type { Random } from "../../runtime/runtime.ts";
 
 /** Returns true if a row image passes a filter, or null if only the database can decide that. */

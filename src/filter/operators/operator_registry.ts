@@ -3,8 +3,6 @@ import { synchronous } from "../../options/option_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, sql } from "../../sql/fragment.ts";
-import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
-import { listOperators } from "./list_operators.ts";
 import type { Operator } from "./operator.ts";
 import { textOperators } from "./text_operators.ts";
 import { textSearchOperators } from "./text_search_operators.ts";
@@ -14,8 +12,11 @@ import {
   greaterOperator,
   greaterOrEqualOperator,
   inOperator,
+  isEmptyOperator,
+  isNullOperator,
   lessOperator,
   lessOrEqualOperator,
+  listOperators,
   notBetweenOperator,
   notEqualOperator,
   outOperator,

@@ -10,9 +10,14 @@ import {
   jsonOperandType,
   toJsonOperand,
 } from "../json_operand.ts";
-import { isEmptyOperator } from "./null_operators.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
-import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
+import {
+  equalOperator,
+  inOperator,
+  isEmptyOperator,
+  notEqualOperator,
+  outOperator,
+} from "./value_operators.ts";
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
 import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";

@@ -1,9 +1,16 @@
 import { kinds } from "../../schema/kind_of.ts";
-import { hasEquality, isOrdered } from "../../schema/structured/kind_of_column.ts";
+import {
+  elementOf,
+  hasEquality,
+  isDocument,
+  isOrdered,
+} from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
+import { type Comparison, comparison } from "../filter.ts";
+import type { Quantifier } from "../../sql/list_dialect.ts";
 
 export const equalOperator: Operator = {
   symbols: ["=="],
@@ -105,4 +112,67 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);
+}
+
+/** The operator `=isnull=`, a test for NULL. `==null` and `!=null` are parsed as this operator. */
+export const isNullOperator: Operator = {
+  symbols: ["=isnull="],
+  takes: "flag",
+  nullMeans: null,
+  testsNull: true,
+  accepts: () => true,
+  toSql(column, [wanted], dialect) {
+    const operand = dialect.operand(column);
+    return wanted === true ? sql`${operand} IS NULL` : sql`${operand} IS NOT NULL`;
+  },
+  matches: (value, [wanted]) => (value === null) === wanted,
+};
+
+/** The operator `=isempty=`: NULL or `''`. It is `=isnull=` for all kinds except `text`. */
+export const isEmptyOperator: Operator = {
+  ...isNullOperator,
+  symbols: ["=isempty="],
+  toSql(column, values, dialect) {
+    if (column.kind !== "text") return isNullOperator.toSql(column, values, dialect);
+    const operand = dialect.textOperand(column);
+    return values[0] === true
+      ? sql`(${operand} IS NULL OR ${operand} = '')`
+      : sql`${operand} <> ''`;
+  },
+  matches(value, [wanted], column) {
+    // The JSON string `""` and empty bytes are also `""` in memory, but only an empty text matches.
+    const isEmpty = value === null || (value === "" && column.kind === "text");
+    return isEmpty === wanted;
+  },
+};
+
+/** Returns a comparison that tests for NULL: IS NULL or IS NOT NULL. */
+export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
+  return comparison(isNullOperator, column, [isNull]);
+}
+
+export const hasOperator: Operator = listOperator("=has=", "item", "all");
+export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any");
+/** The operator `=hasall=`: the list contains every one of the values. */
+export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");
+
+/** The filter operators for list columns, and for JSON columns whose documents can be lists. */
+export const listOperators: readonly Operator[] = [hasOperator, hasAnyOperator, hasAllOperator];
+
+function listOperator(symbol: string, takes: "item" | "items", quantifier: Quantifier): Operator {
+  return {
+    symbols: [symbol],
+    takes,
+    nullMeans: null,
+    testsNull: false,
+    accepts: mayHoldItems,
+    toSql: (column, values, dialect) => dialect.lists.holds(column, values, quantifier),
+    matches() {
+      throw new Error(`Cannot decide ${symbol} in memory: the database looks into lists`);
+    },
+  };
+}
+
+function mayHoldItems(column: ColumnInfo): boolean {
+  return elementOf(column) === null ? isDocument(column) : column.databaseType?.ordered === true;
 }

@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { hasLeadingZeroBits, maxNonceLength, powHeaders } from "../../protocol/pow_protocol.ts";
-import type { PowRefusal } from "../../runtime/observation.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import type { Clock, PowRefusal } from "../../runtime/runtime.ts";
 import { maxDifficulty } from "./difficulty.ts";
 import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import type { ChallengeTokens } from "./challenge_token.ts";

@@ -1,5 +1,5 @@
 import { runAfterPendingIo } from "../../runtime/event_loop.ts";
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 
 /** Runs work after responses. Closing the app waits for it. */
 export class BackgroundTasks {

@@ -1,4 +1,4 @@
-import { engineOf } from "../../db/engine/engine_of.ts";
+import { engineOf } from "../../db/engine/engine.ts";
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";

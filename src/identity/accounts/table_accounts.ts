@@ -1,6 +1,5 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
-import { DatabaseError } from "../../db/database_error.ts";
-import { databaseProblem } from "../../db/database_problem.ts";
+import { DatabaseError, databaseProblem } from "../../db/database_error.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";

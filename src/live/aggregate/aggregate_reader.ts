@@ -7,7 +7,7 @@ import type { GroupHolder, GroupMemory } from "./group_memory.ts";
 import { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintained_group.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 
 export interface AggregateReadResult {
   readonly groups: readonly AggregateGroup[];

@@ -6,7 +6,7 @@ import type { TransitionListener } from "../dispatch/group_listener.ts";
 import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import { historyCursorAt, unlimitedWindow } from "../feed/change_history.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import type { Transition } from "../match/row_change.ts";
 import { evaluateChanges } from "../stream/render_changes.ts";
 import type { StreamContext } from "../stream_context.ts";

@@ -1,6 +1,5 @@
 import { type AggregateGroup, exactMetricValue, groupValue } from "../../db/aggregate_groups.ts";
-import { storedForm } from "../../filter/match/row_image.ts";
-import { columnValue } from "../../filter/match/row_matches.ts";
+import { columnValue, storedForm } from "../../filter/match/row_matches.ts";
 import { type AggregateColumns, averageDigits } from "../../plan/aggregate_columns.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { unreachable } from "../../problem/unreachable.ts";

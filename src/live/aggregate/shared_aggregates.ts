@@ -1,4 +1,4 @@
-import { type LiveQuery, liveQueryKey } from "../live_query.ts";
+import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { GroupMemory } from "./group_memory.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";

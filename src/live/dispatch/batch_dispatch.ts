@@ -3,9 +3,8 @@ import { logPositionOrdinal, type Position } from "../../db/changes/log_position
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
-import { sharedIdentity } from "../match/live_read_limits.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
-import type { Matcher } from "../match/matcher.ts";
+import { type Matcher, sharedIdentity } from "../match/matcher.ts";
 import {
   netRowChanges,
   type RowChange,
@@ -19,10 +18,9 @@ import {
   type DeferredStatement,
   maxStepsOfPart,
 } from "./deferred_evaluations.ts";
-import type { IncludeGroup } from "./include_group.ts";
 import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
-import type { SubscriberGroup } from "./subscriber_group.ts";
+import type { IncludeGroup, SubscriberGroup } from "./subscriber_group.ts";
 
 export interface DispatchOptions {
   readonly matcher: Matcher;

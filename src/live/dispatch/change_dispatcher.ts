@@ -2,16 +2,15 @@ import type { Change } from "../../db/changes/change_log.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
-import { type LiveQuery, liveQueryKey, viewKey } from "../live_query.ts";
+import { type LiveQuery, liveQueryKey, viewKey } from "../live_view.ts";
 import { EqualityIndex } from "../match/equality_index.ts";
 import { includePathsOfFilter, ownRowsEnd, relatedTables } from "../match/may_affect_filter.ts";
 import { rowChangesOf } from "../match/row_change.ts";
 import { BatchDispatch, type DispatchOptions } from "./batch_dispatch.ts";
 import { FanOut } from "./batch_delivery.ts";
 import { GroupHeldRows } from "./group_held_rows.ts";
-import { IncludeGroup } from "./include_group.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
-import { SubscriberGroup } from "./subscriber_group.ts";
+import { IncludeGroup, SubscriberGroup } from "./subscriber_group.ts";
 
 interface TableGroups {
   /** The groups whose streams show rows of the table. */

@@ -1,7 +1,6 @@
-import type { RowImage } from "../../filter/match/row_image.ts";
+import type { RowImage } from "../../filter/match/row_matches.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { sharedIdentity } from "../match/live_read_limits.ts";
-import { evaluationSteps, type Matcher } from "../match/matcher.ts";
+import { evaluationSteps, type Matcher, sharedIdentity } from "../match/matcher.ts";
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 

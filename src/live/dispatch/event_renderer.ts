@@ -1,6 +1,6 @@
 import type { Row } from "../../schema/table_info.ts";
 import { eventRowId, eventText } from "./server_sent_events.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 

@@ -3,7 +3,7 @@ import { logPositionOrdinal, type Position } from "../../db/changes/log_position
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { AffectedParents } from "../match/affected_parents.ts";
 import { evaluateCurrentRows, type EvaluationContext } from "../match/evaluate_current_rows.ts";
-import { sharedIdentity } from "../match/live_read_limits.ts";
+import { sharedIdentity } from "../match/matcher.ts";
 import { mayAffectFilter } from "../match/may_affect_filter.ts";
 import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change.ts";
 import type { GroupEvents } from "./group_listener.ts";

@@ -1,7 +1,7 @@
 import type { Key } from "../../plan/key.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { safeValue } from "../../schema/safe_numbers.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 
 export type EventType =
   | "existing"

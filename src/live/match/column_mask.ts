@@ -1,5 +1,4 @@
-import { storedForm } from "../../filter/match/row_image.ts";
-import { columnValue } from "../../filter/match/row_matches.ts";
+import { columnValue, storedForm } from "../../filter/match/row_matches.ts";
 import { type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";

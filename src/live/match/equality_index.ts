@@ -1,7 +1,7 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
-import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
+import { type RowImage, storedForm } from "../../filter/match/row_matches.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";

@@ -2,20 +2,19 @@ import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
-import { attachStoredForms, type RowImage } from "../../filter/match/row_image.ts";
+import { attachStoredForms, type RowImage } from "../../filter/match/row_matches.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import type { CompiledLiveQuery } from "../live_query.ts";
+import type { CompiledLiveQuery } from "../live_view.ts";
 import { allColumns } from "./column_mask.ts";
 import type { HeldRows } from "./held_rows.ts";
-import type { Matcher } from "./matcher.ts";
+import { liveReadLimits, type Matcher } from "./matcher.ts";
 import { mayAffectFilter } from "./may_affect_filter.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
 import { compileFiltersOnRows } from "../../compile/where.ts";
 import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { liveReadLimits } from "./live_read_limits.ts";
 
 /** Changed rows to evaluate in their current state, because the filter reads related rows. */
 export interface RowsToEvaluate {

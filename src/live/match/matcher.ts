@@ -1,6 +1,6 @@
 import { hasComparableKey } from "../../compile/comparable_key.ts";
 import { evaluateFilters } from "../../db/changes/evaluate_filters.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { Driver, ReadLimits } from "../../db/driver.ts";
 import { createCertifiedComparisons } from "../../filter/match/certified_comparisons.ts";
 import {
   comparisonsToCheck,
@@ -11,10 +11,9 @@ import {
 } from "../../filter/match/in_memory_matcher.ts";
 import { type Comparison, type Filter, relatedTerms } from "../../filter/filter.ts";
 import { filterWork, type WorkAllowance } from "../../filter/filter_work.ts";
-import type { RowImage } from "../../filter/match/row_image.ts";
+import type { RowImage } from "../../filter/match/row_matches.ts";
 import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import { liveReadLimits, sharedIdentity } from "./live_read_limits.ts";
 
 /** Evaluates filters for rows: in memory if this is exact and cheap, otherwise in the database. */
 export interface Matcher {
@@ -132,3 +131,19 @@ export const burstSteps = 10_000_000;
 
 /** Steps per millisecond after a burst: usually a tenth of the time, at most three tenths. */
 const stepsPerMs = 100_000;
+
+/**
+ * Returns the limits of a read for live streams. Clients choose which relations it follows, so its
+ * cost is not known in advance. It waits in the queue of `identity` and delays no other statement.
+ * `isLong` is true if the read will surely take long.
+ */
+export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
+  return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
+}
+
+/** The identity for reads that serve streams of several users and IP addresses. */
+export const sharedIdentity = "live streams";
+
+/** A signal that never aborts: other streams need the result, even if one stream ends. */
+const unaborted = new AbortController().signal;
+const timeoutMs = 5_000;

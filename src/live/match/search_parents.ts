@@ -3,12 +3,12 @@ import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
-import { attachStoredForms } from "../../filter/match/row_image.ts";
+import { attachStoredForms } from "../../filter/match/row_matches.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { LiveQuery } from "../live_query.ts";
-import { liveReadLimits } from "./live_read_limits.ts";
+import type { LiveQuery } from "../live_view.ts";
+import { liveReadLimits } from "./matcher.ts";
 import type { ParentStep } from "./include_path.ts";
 
 /** The part of a group that a search needs. The parents are rows of the group's table. */

@@ -1,5 +1,5 @@
 import type { Position } from "../../db/changes/log_position.ts";
-import { databaseProblem } from "../../db/database_problem.ts";
+import { databaseProblem } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { StreamContext } from "../stream_context.ts";
 import {
@@ -10,7 +10,7 @@ import {
   toBytes,
 } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import { randomDelayBetween } from "../../runtime/jitter.ts";
 
 /** The destination of a live stream's bytes: a `ReadableStream` controller or a substitute. */

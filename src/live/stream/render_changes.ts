@@ -21,7 +21,7 @@ import {
   transitionKind,
   unchangedRow,
 } from "../match/row_change.ts";
-import type { RowImage } from "../../filter/match/row_image.ts";
+import type { RowImage } from "../../filter/match/row_matches.ts";
 import type { Matcher } from "../match/matcher.ts";
 import { mayAffectFilter, relatedTables } from "../match/may_affect_filter.ts";
 

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import { type LiveQuery, liveQueryKey } from "../live_query.ts";
+import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 
 /**
  * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a

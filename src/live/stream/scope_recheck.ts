@@ -1,5 +1,4 @@
-import { authorize, type Grant } from "../../auth/authorize.ts";
-import type { AccessPolicy } from "../../auth/scope.ts";
+import { type AccessPolicy, authorize, type Grant } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { type Filter, noRows } from "../../filter/filter.ts";

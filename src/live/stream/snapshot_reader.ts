@@ -10,7 +10,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { eventRowId, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveLimits } from "../live_limits.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 
 export interface SnapshotPage {

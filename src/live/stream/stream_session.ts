@@ -3,7 +3,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { noRows } from "../../filter/filter.ts";
 import type { CredentialRecheck } from "./credential_recheck.ts";
-import { liveQueryKey } from "../live_query.ts";
+import { liveQueryKey } from "../live_view.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 import type { StreamSlot } from "./stream_quota.ts";

@@ -1,4 +1,4 @@
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";

@@ -14,7 +14,7 @@ import {
 } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HistoryWindow } from "../feed/change_history.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { LiveStream } from "./live_stream.ts";
 import { renderChanges } from "./render_changes.ts";

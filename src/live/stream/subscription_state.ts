@@ -8,7 +8,7 @@ import {
   type WindowLimits,
 } from "../feed/change_history.ts";
 import type { LiveLimits } from "../live_limits.ts";
-import type { LiveQuery } from "../live_query.ts";
+import type { LiveQuery } from "../live_view.ts";
 import { HeldRows } from "../match/held_rows.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { Key } from "../../plan/key.ts";

@@ -1,6 +1,6 @@
 import { authorize } from "../../auth/authorize.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import type { ResourceTransform } from "./changed_resources.ts";
+import type { ResourceTransform } from "./code_apis.ts";
 import type { CodeCaller, Resource } from "../model/resource.ts";
 import { codeRequest } from "./code_request.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";

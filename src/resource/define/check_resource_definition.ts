@@ -3,7 +3,7 @@ import type {
   PublicScopeFunction,
   ScopeFunction,
   ScopeOptions,
-} from "../../auth/scope.ts";
+} from "../../auth/authorize.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { customOperatorRules } from "../../filter/operators/operator_registry.ts";
 import { protectionOptionRules } from "../../guard/resource_protection_options.ts";

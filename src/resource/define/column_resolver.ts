@@ -1,4 +1,4 @@
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "../model/resource_options.ts";

@@ -1,5 +1,5 @@
 import type { TableFacts } from "../../db/tables/table_facts.ts";
-import { resolveScopes } from "../../auth/scope.ts";
+import { resolveScopes } from "../../auth/authorize.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
@@ -13,7 +13,7 @@ import type { AnyApi, CodeApi } from "../model/code_api.ts";
 import type { CodeCaller, Resource, ResourcesByTable, SharedParts } from "../model/resource.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";

@@ -1,6 +1,6 @@
 import type { Rule } from "../../filter/rule.ts";
 import { quoteName } from "../../filter/syntax/quoted_name.ts";
-import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/near_miss.ts";
+import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a URL or of a call by server-side code, decoded. */

@@ -1,5 +1,4 @@
-import { normalFormOf } from "../../problem/near_miss.ts";
-import { didYouMean, nearestField } from "../../problem/nearest_name.ts";
+import { didYouMean, nearestField, normalFormOf } from "../../problem/nearest_name.ts";
 import type { JsonLimits } from "../../schema/exact_json.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";

@@ -7,7 +7,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WriteCall } from "../model/operation.ts";
-import { wholeBody } from "../write/values/body_path.ts";
+import { wholeBody } from "../write/values/batch_items.ts";
 import type { WriteConnection } from "../write/transaction/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { followGivenKeys } from "../write/transaction/follow_given_keys.ts";

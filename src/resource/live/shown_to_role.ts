@@ -1,7 +1,7 @@
 import type { PolicyBypass, RoleLimits } from "../../db/engine/engine.ts";
 import { readPolicyBypasses, type RoleRights } from "../../db/tables/role_rights.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Observer } from "../../runtime/observation.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 

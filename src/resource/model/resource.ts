@@ -1,4 +1,4 @@
-import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { Access, AccessPolicy } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";

@@ -1,4 +1,4 @@
-import type { ScopeOptions } from "../../auth/scope.ts";
+import type { ScopeOptions } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";

@@ -1,6 +1,5 @@
 import { comparison, type Filter, or } from "../../filter/filter.ts";
-import { nullTest } from "../../filter/operators/null_operators.ts";
-import { equalOperator } from "../../filter/operators/value_operators.ts";
+import { equalOperator, nullTest } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** How a resource marks a row as deleted instead of removing the row. */

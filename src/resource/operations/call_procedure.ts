@@ -1,4 +1,4 @@
-import { databaseProblem } from "../../db/database_problem.ts";
+import { databaseProblem } from "../../db/database_error.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { apiForHandler } from "../model/api_for_handler.ts";
 import { type DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";

@@ -24,11 +24,10 @@ import { newRowValues } from "../write/values/new_row_values.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
 import { loggedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
-import { itemPath, wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { idsOfRows, noOptimisticIds, writeRecordingIds } from "../write/record_ids.ts";
-import { mapItems, parseItems } from "../write/values/batch_items.ts";
+import { itemPath, mapItems, parseItems, wholeBody } from "../write/values/batch_items.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;

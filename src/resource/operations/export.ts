@@ -15,7 +15,7 @@ import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { planReadAfterRow } from "../read/read_after_row.ts";
 import { limitedReadConnection, responseReadConnection } from "../read/limited_reads.ts";
 import type { Operation, ResourceCall } from "../model/operation.ts";
-import { parsePreview } from "../read/preview.ts";
+import { parsePreview } from "../read/fetch_preview.ts";
 import type { RowFormat, RowWriter, WriterOptions } from "../shape/row_format.ts";
 import {
   type ListQuery,

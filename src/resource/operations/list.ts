@@ -28,11 +28,11 @@ import { loadIncluded } from "../read/load_included.ts";
 import {
   addCutFieldNames,
   type CutColumns,
+  fetchPreview,
   parsePreview,
   planPreview,
   viewOfPreview,
-} from "../read/preview.ts";
-import { fetchPreview } from "../read/fetch_preview.ts";
+} from "../read/fetch_preview.ts";
 import type { AdditionalGrants, Operation } from "../model/operation.ts";
 import { type Included, maskRows, noneIncluded, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";

@@ -8,7 +8,7 @@ import { noneIncluded, rowReply } from "../shape/output.ts";
 import { loggedId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
-import { wholeBody } from "../write/values/body_path.ts";
+import { wholeBody } from "../write/values/batch_items.ts";
 import { toFailedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,

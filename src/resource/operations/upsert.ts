@@ -4,11 +4,10 @@ import { rowReply, rowsReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation } from "../model/operation.ts";
-import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
 import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/sort_items.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
-import { parseKeyedItems } from "../write/values/batch_items.ts";
+import { parseKeyedItems, wholeBody } from "../write/values/batch_items.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 
 /** `POST /?on=email`: updates the row with the body's `email` (200), or creates a row (201). */

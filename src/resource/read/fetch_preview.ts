@@ -1,13 +1,18 @@
 import type { Connection } from "../../db/driver.ts";
 import type { FetchedRows, RowReader } from "../../db/rows.ts";
-import type { ReadPlan } from "../../plan/plan.ts";
+import type { PreviewSettings, ReadPlan } from "../../plan/plan.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import type { CutColumns } from "./preview.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
+import { isCounted } from "../../plan/order.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Query } from "../http/query_parameters.ts";
+import type { View } from "../shape/output.ts";
 
 /** Rows with truncated long values. `stored` has whole values of the row before the next page. */
-export interface PreviewRows extends FetchedRows {
+interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
 }
 
@@ -63,4 +68,67 @@ function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
     if (value !== null) cells[columns.indexOf(column)] = value;
   });
   return cells;
+}
+
+/** For each row of a preview, the columns whose values are truncated. */
+export type CutColumns = readonly (readonly ColumnInfo[])[];
+
+const maxLength = 1_000;
+
+/**
+ * Parses the query parameter `preview` of a list, or returns null without one. Its value is the
+ * number of characters to which strings and documents are truncated, and of bytes for binary
+ * values. Throws a 400 unless it is a whole number from 1 to 1,000.
+ *
+ * A row with truncated fields lists their names in `_cut`. A truncated document is a string: the
+ * beginning of the JSON text in the database. Primary keys, foreign keys, columns of relations and
+ * included rows are never truncated.
+ */
+export function parsePreview(query: Query): number | null {
+  const text = query.get("preview");
+  if (text === undefined) return null;
+  const length = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0;
+  if (length >= 1 && length <= maxLength) return length;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot use this preview: it must be a whole number from 1 to ${maxLength}`,
+  );
+}
+
+/** Returns the view of a preview, without computed fields, which would need whole rows. */
+export function viewOfPreview(view: View): View {
+  return { ...view, computed: { ...view.computed, fields: [] } };
+}
+
+export function planPreview(
+  { columns, order, table }: ReadPlan,
+  length: number,
+  { relations }: Pick<Resource, "relations">,
+): PreviewSettings {
+  const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
+  const related = new Set([...relations.values()].flatMap(({ steps }) => steps[0].own));
+  const isCut = (column: ColumnInfo) =>
+    kindProperties[column.kind].isLong && !column.primaryKey && !foreign.has(column.dbName) &&
+    column.references === null && !related.has(column);
+  const cut = columns.filter(isCut);
+  const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
+  if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
+  // Without a key, no second read can find the whole values of the last row.
+  return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
+}
+
+function hasFindingKey({ primaryKey }: TableInfo): boolean {
+  return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
+}
+
+export function addCutFieldNames(
+  rows: readonly Row[],
+  cut: CutColumns,
+  { visible }: View,
+): readonly Row[] {
+  const shown = new Set(visible);
+  return rows.map((row, index) => {
+    const names = (cut[index] ?? []).flatMap((column) => shown.has(column) ? column.name : []);
+    return names.length === 0 ? row : { ...row, _cut: names };
+  });
 }

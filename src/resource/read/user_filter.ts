@@ -12,7 +12,7 @@ import {
 } from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
-import type { Rule } from "../../filter/rule.ts";
+import { filterOfRule, filterOfTemplate, type Rule } from "../../filter/rule.ts";
 import {
   type FilterContext,
   resolveFilter,
@@ -36,7 +36,6 @@ import {
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { RelationFilter } from "../shape/output.ts";
-import { filterOfRule, filterOfTemplate } from "../../filter/filter_of_rule.ts";
 import { requireFilter } from "../../filter/resolve_scope_filter.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";

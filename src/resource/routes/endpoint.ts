@@ -1,5 +1,4 @@
-import { requireAccess } from "../../auth/authorize.ts";
-import type { Access } from "../../auth/scope.ts";
+import { type Access, requireAccess } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";

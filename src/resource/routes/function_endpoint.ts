@@ -1,6 +1,5 @@
 import { allRows } from "../../filter/filter.ts";
-import { DatabaseError } from "../../db/database_error.ts";
-import { databaseProblem } from "../../db/database_problem.ts";
+import { DatabaseError, databaseProblem } from "../../db/database_error.ts";
 import {
   type DatabaseFunction,
   type FunctionArgument,

@@ -18,9 +18,10 @@ import {
   inFlightProblem,
   type RequestClaim,
   type RequestExecution,
+  type ResponseStorageLimits,
+  toStoredResponse,
 } from "../../idempotency/execute_idempotently.ts";
 import type { ResponseStorageShares } from "../../idempotency/answer_shares.ts";
-import { type ResponseStorageLimits, toStoredResponse } from "../../idempotency/stored_response.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";

@@ -1,6 +1,6 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
-import { namesByNormalForm, nearMissOf } from "../../problem/near_miss.ts";
+import { namesByNormalForm, nearMissOf } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";

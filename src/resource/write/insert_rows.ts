@@ -6,7 +6,7 @@ import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
-import { atBodyPath, atPathAsync, wholeBody } from "./values/body_path.ts";
+import { atBodyPath, atPathAsync, wholeBody } from "./values/batch_items.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
 import { UnorderedKeysError, type WriteConnection } from "./transaction/in_transaction.ts";
 import { readAgain, readByKeys } from "./read_rows_to_write.ts";

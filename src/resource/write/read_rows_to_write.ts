@@ -18,8 +18,7 @@ import {
   writtenRowsPart,
 } from "../http/response_byte_budget.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
-import { wholeBody } from "./values/body_path.ts";
-import { batchTooLarge } from "./values/batch_items.ts";
+import { batchTooLarge, wholeBody } from "./values/batch_items.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";

@@ -1,4 +1,4 @@
-import type { Access } from "../../auth/scope.ts";
+import type { Access } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { fetchRows } from "../../db/rows.ts";
@@ -18,7 +18,7 @@ import {
 } from "../http/etag.ts";
 import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
-import { atBodyPath, wholeBody } from "./values/body_path.ts";
+import { atBodyPath, wholeBody } from "./values/batch_items.ts";
 import { parseOptimisticId } from "./values/optimistic_id.ts";
 import { invalidField } from "./values/parse_fields.ts";
 import { deletionLock, readByKeys } from "./read_rows_to_write.ts";

@@ -7,7 +7,7 @@ import type { Assignments, DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WriteCall } from "../model/operation.ts";
-import { wholeBody } from "./values/body_path.ts";
+import { wholeBody } from "./values/batch_items.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {

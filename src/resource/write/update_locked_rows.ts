@@ -5,7 +5,7 @@ import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { catching } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { type KeyedItem, mapItemsInTurn } from "./values/batch_items.ts";
+import { type KeyedItem, mapItemsInTurn, patchPath } from "./values/batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import { type RunInSlices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
@@ -17,7 +17,6 @@ import {
   foreignKeyColumnsOf,
   resolveUnchanged,
 } from "./values/echoed_values.ts";
-import { patchPath } from "./values/body_path.ts";
 import { toFailedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";

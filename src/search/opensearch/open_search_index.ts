@@ -1,7 +1,6 @@
 import { formatKey, type Key, parseKey } from "../../plan/key.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
-import type { Observer } from "../../runtime/observation.ts";
-import type { Random } from "../../runtime/runtime.ts";
+import type { Observer, Random } from "../../runtime/runtime.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
 import { type SearchQuery, wordsAsWritten } from "../search_query.ts";

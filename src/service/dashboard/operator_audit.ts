@@ -1,6 +1,5 @@
-import type { Observer } from "../../runtime/observation.ts";
 import type { OperatorObservation } from "../../runtime/observations/operator_observation.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import type { Clock, Observer } from "../../runtime/runtime.ts";
 import type { Report } from "./report.ts";
 
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {

@@ -1,4 +1,4 @@
-import type { Access } from "../../auth/scope.ts";
+import type { Access } from "../../auth/authorize.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 

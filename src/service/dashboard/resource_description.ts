@@ -1,5 +1,5 @@
 import { isPolicy } from "../../auth/policy.ts";
-import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { Access, AccessPolicy } from "../../auth/authorize.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";

@@ -1,6 +1,5 @@
-import type { Metrics } from "../../metrics/metrics.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "../../metrics/metrics.ts";
 import type { RequestObservation } from "../../runtime/observations/request_observation.ts";
-import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
 
 /** The metrics of all requests with equal method, route and status. */
 interface AnswerSeries {

@@ -1,8 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { KernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
 import { filterPort } from "../../../src/cli/workers/port_filter.ts";
-import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
-import type { WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
+import type { WorkerOrder, WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
 import { testUnless } from "../../support/skip.ts";
 
 /** Sockets that share a port, by the names that the test gives them. */

@@ -1,5 +1,5 @@
 import { browserEnvironment, createClient } from "../../../exports/client.ts";
-import { liveList } from "../../../src/client/live/live_list.ts";
+import { liveList } from "../../../src/client/live/list_source.ts";
 import { createOutbox } from "../../../src/client/outbox/create_outbox.ts";
 import type { JobStorage } from "../../../src/client/outbox/job.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";

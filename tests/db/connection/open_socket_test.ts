@@ -6,7 +6,7 @@ import {
   connectionError,
   openSocket,
 } from "../../../src/engines/postgres/connection/open_socket.ts";
-import { tlsOfParameters } from "../../../src/engines/postgres/connection/tls_rules.ts";
+import { tlsOfParameters } from "../../../src/engines/postgres/connection/connection_plan.ts";
 import { testPostgres, testUnless } from "../../support/skip.ts";
 
 const { signal } = new AbortController();

@@ -3,8 +3,7 @@ import { createTableStatements } from "../../../sql/create_table.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { ComparisonEngine } from "../../engine/migrations_engine.ts";
 import type { DeclaredTable } from "./compare_tables.ts";
-import { parsedShape } from "./parsed_shape.ts";
-import type { TableShape } from "./table_shape.ts";
+import { parsedShape, type TableShape } from "./table_shape.ts";
 
 /** Returns declared tables with the shapes that their statements would create. */
 export function declaredTables(

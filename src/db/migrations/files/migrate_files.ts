@@ -1,7 +1,7 @@
 import type { Random } from "../../../runtime/runtime.ts";
 import { DatabaseError, fullReasonOf } from "../../database_error.ts";
 import type { Connection, Driver } from "../../driver.ts";
-import { engineOf } from "../../engine/engine_of.ts";
+import { engineOf } from "../../engine/engine.ts";
 import {
   appliedMigrations,
   checksumOf,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
-import { engineOf } from "../../engine/engine_of.ts";
+import { engineOf } from "../../engine/engine.ts";
 import {
   isTransactionBoundary,
   splitStatements,

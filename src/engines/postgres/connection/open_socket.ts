@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { sleep } from "../../../runtime/event_loop.ts";
 import type { PostgresServer } from "./keywords.ts";
-import { requiresTls, tlsFailure, type TlsRules } from "./tls_rules.ts";
+import { requiresTls, tlsFailure, type TlsRules } from "./connection_plan.ts";
 
 /** The number of bytes that a socket receives between two pauses. */
 const bytesOfBurst = 128 * 1024;

@@ -1,8 +1,7 @@
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import { toPostgresError } from "../driver/postgres_errors.ts";
-import type { ConnectionPlan } from "./connection_plan.ts";
+import { type ConnectionPlan, isTlsFailure } from "./connection_plan.ts";
 import type { PostgresServer, ServerState } from "./keywords.ts";
-import { isTlsFailure } from "./tls_rules.ts";
 
 /** One attempt to open a connection. */
 export interface Attempt {

@@ -1,6 +1,6 @@
 import { type Described, group } from "../../../options/option.ts";
 import { callback, timerMs, whole } from "../../../options/option_kinds.ts";
-import type { Observer } from "../../../runtime/observation.ts";
+import type { Observer } from "../../../runtime/runtime.ts";
 import { driverOptionRules, type DriverOptions } from "../../../db/driver_options.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */

@@ -2,15 +2,15 @@ import { isSameName, quoteIdentifier, sqlName } from "../../../sql/fragment.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";
-import { isWholeUnique } from "../../../db/migrations/compare/parsed_shape.ts";
-import type {
-  CheckShape,
-  ColumnShape,
-  ExistingShapes,
-  IndexShape,
-  TableName,
-  TableShape,
-  UniqueShape,
+import {
+  type CheckShape,
+  type ColumnShape,
+  type ExistingShapes,
+  type IndexShape,
+  isWholeUnique,
+  type TableName,
+  type TableShape,
+  type UniqueShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import { runInSavepoint } from "../../../db/database_handle.ts";

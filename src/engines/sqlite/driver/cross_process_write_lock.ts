@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lock_file.ts";
-import type { Observer } from "../../../runtime/observation.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
+import type { Clock, Observer } from "../../../runtime/runtime.ts";
 
 /** The maximum wait, in milliseconds. A process that holds a lock for longer may be suspended. */
 const maxWaitMs = 100;

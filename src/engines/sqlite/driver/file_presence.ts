@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
-import type { Observer } from "../../../runtime/observation.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
+import type { Clock, Observer } from "../../../runtime/runtime.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 

@@ -1,5 +1,5 @@
 import { unreachable } from "../../../problem/unreachable.ts";
-import type { Observer } from "../../../runtime/observation.ts";
+import type { Observer } from "../../../runtime/runtime.ts";
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";

@@ -14,11 +14,11 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
-import { parsedShape } from "../../../db/migrations/compare/parsed_shape.ts";
-import type {
-  ExistingShapes,
-  TableName,
-  TableShape,
+import {
+  type ExistingShapes,
+  parsedShape,
+  type TableName,
+  type TableShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 
 export const sqliteMigrationsEngine: MigrationsEngine = {

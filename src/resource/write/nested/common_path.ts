@@ -1,8 +1,7 @@
-import { DatabaseError } from "../../../db/database_error.ts";
-import { databaseProblem } from "../../../db/database_problem.ts";
+import { DatabaseError, databaseProblem } from "../../../db/database_error.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
-import { atBodyPath, wholeBody } from "../values/body_path.ts";
+import { atBodyPath, wholeBody } from "../values/batch_items.ts";
 
 /** Returns the longest path in a body that contains all these rows. */
 export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {

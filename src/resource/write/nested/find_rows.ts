@@ -4,7 +4,7 @@ import { and } from "../../../filter/filter.ts";
 import { type Key, keyId } from "../../../plan/key.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { atBodyPath } from "../values/body_path.ts";
+import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField } from "../values/parse_fields.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import type { NestedRow } from "./nested_rows.ts";

@@ -6,7 +6,7 @@ import type { ColumnPairs, Relation } from "../../../schema/relation.ts";
 import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired, type Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { atBodyPath } from "../values/body_path.ts";
+import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 

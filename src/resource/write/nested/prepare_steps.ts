@@ -1,7 +1,7 @@
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
-import { atPathAsync } from "../values/body_path.ts";
+import { atPathAsync } from "../values/batch_items.ts";
 import { resolveUnchanged } from "../values/echoed_values.ts";
 import { toHookObject } from "../values/parse_fields.ts";
 import { withDefaults } from "../values/with_defaults.ts";

@@ -1,7 +1,7 @@
 import { unreachable } from "../../../problem/unreachable.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
-import { atBodyPath } from "../values/body_path.ts";
+import { atBodyPath } from "../values/batch_items.ts";
 import { resolveUnchanged } from "../values/echoed_values.ts";
 import type { WriteConnection } from "../transaction/in_transaction.ts";
 import { insertRows } from "../insert_rows.ts";

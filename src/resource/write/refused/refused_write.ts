@@ -1,12 +1,11 @@
-import type { Access } from "../../../auth/scope.ts";
+import type { Access } from "../../../auth/authorize.ts";
 import { constraintColumns } from "../../../db/constraints/constraint_columns.ts";
-import { DatabaseError } from "../../../db/database_error.ts";
-import { databaseProblem } from "../../../db/database_problem.ts";
+import { DatabaseError, databaseProblem } from "../../../db/database_error.ts";
 import { findRefused, hasOwnType, type TypedValue } from "../../../db/rejected_value.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
-import { atBodyPath, wholeBody } from "../values/body_path.ts";
+import { atBodyPath, wholeBody } from "../values/batch_items.ts";
 import { type FailedRow, FailedWrite, refusalKinds } from "./failed_write.ts";
 import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";

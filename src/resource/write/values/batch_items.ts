@@ -5,18 +5,19 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { Problem } from "../../../problem/problem.ts";
 import {
   invalidField,
+  InvalidFields,
   ownMember,
   parseChanges,
   type ParseFields,
   parseKeyFields,
   requireObject,
 } from "./parse_fields.ts";
-import { atPath, atPathAsync, itemPath, patchPath } from "./body_path.ts";
 import type { Precondition } from "../../http/etag.ts";
 import { parseItemOptimisticId } from "./optimistic_id.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
 import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
+import { FailedWrite } from "../refused/failed_write.ts";
 
 export interface KeyedItem {
   readonly index: number;
@@ -48,7 +49,7 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
-export interface KeyedItemsOptions {
+interface KeyedItemsOptions {
   readonly limit: number;
   /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
@@ -142,4 +143,59 @@ function parseCondition(condition: unknown, { etag }: Resource): Precondition {
 
 function member(body: unknown, name: string): unknown {
   return ownMember(requireObject(body), name);
+}
+
+/** Runs `work` at a path in the body, and adds the path to a Problem that `work` throws. */
+export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw atBodyPath(error, bodyPath);
+  }
+}
+
+/** Runs async `work` at a path in the body, and adds the path to a Problem that it rejects with. */
+export async function atPathAsync<Result>(
+  bodyPath: BodyPath,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw atBodyPath(error, bodyPath);
+  }
+}
+
+export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
+  // An error that concerns the whole body has no path.
+  if (path === "") return error;
+  if (error instanceof InvalidFields) {
+    const errors = error.errors.map((fault) => ({
+      path: fault.path === "" ? path : `${path}.${fault.path}`,
+      message: fault.message,
+    }));
+    return new InvalidFields(errors, { ...error.details, ...details });
+  }
+  if (error instanceof FailedWrite) {
+    const rows = error.rows.map(({ values }) => ({ path, details, values }));
+    return new FailedWrite(error, error.resource, rows);
+  }
+  if (!(error instanceof Problem)) return error;
+  const { slug, message, status, headers, cause } = error;
+  const all = { ...error.details, ...details };
+  return new Problem(slug, message, { status, headers, cause, details: all });
+}
+
+export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
+
+export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
+
+export function itemPath(index: number): BodyPath {
+  return { path: `items.${index}`, details: { index } };
+}
+
+/** Returns the body path of a row nested under a name like `albums.0`. */
+export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
+  const inner = path === "" ? name : `${path}.${name}`;
+  return { path: inner, details: { ...details, path: inner } };
 }

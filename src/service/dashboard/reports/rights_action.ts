@@ -1,5 +1,4 @@
-import { authorize, type Grant } from "../../../auth/authorize.ts";
-import type { Access } from "../../../auth/scope.ts";
+import { type Access, authorize, type Grant } from "../../../auth/authorize.ts";
 import { isPolicy } from "../../../auth/policy.ts";
 import type { User } from "../../../auth/user.ts";
 import { fetchCount } from "../../../db/rows.ts";

@@ -1,5 +1,5 @@
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
-import { databaseProblem } from "../../../db/database_problem.ts";
+import { databaseProblem } from "../../../db/database_error.ts";
 import {
   type PastChange,
   readRowHistory,

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import type { Change } from "../../../../src/db/changes/change_log.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
-import type { RowImage } from "../../../../src/filter/match/row_image.ts";
+import type { RowImage } from "../../../../src/filter/match/row_matches.ts";
 import {
   greaterOperator,
   greaterOrEqualOperator,

@@ -21,7 +21,7 @@ import { RequestScheduler } from "../../../../src/resource/http/request_schedule
 import { createRequestHandler } from "../../../../src/resource/routes/request_handler.ts";
 import { createRouteTable, methodProblem } from "../../../../src/resource/routes/route_table.ts";
 import { LargeBodyLimiter } from "../../../../src/resource/http/large_bodies.ts";
-import { ReceivingBodyLimiter } from "../../../../src/resource/http/receiving_bodies.ts";
+import { ReceivingBodyLimiter } from "../../../../src/resource/http/request_body.ts";
 import { InflightResponses } from "../../../../src/resource/http/inflight_responses.ts";
 import { createEtagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/check_resource_definition.ts";

@@ -3,8 +3,7 @@ import type { Change, ChangeLog } from "../../../../src/db/changes/change_log.ts
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { openDatabase } from "../../../../src/engines/open_database.ts";
-import type { Observation } from "../../../../src/runtime/observation.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Observation, Runtime } from "../../../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../../../src/runtime/system_runtime.ts";
 import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import { run } from "../../../support/scratch.ts";

@@ -3,8 +3,7 @@ import { resolveChangesOptions } from "../../../../src/db/changes/changes_option
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
 import { openDatabase } from "../../../../src/engines/open_database.ts";
 import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
-import type { Observation } from "../../../../src/runtime/observation.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Observation, Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";

@@ -1,7 +1,6 @@
 import { type App, createApp } from "../../../../src/app/app.ts";
 import { openDatabase } from "../../../../src/engines/open_database.ts";
-import type { Observation } from "../../../../src/runtime/observation.ts";
-import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import type { Observation, Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
 import type { Chance } from "../chance.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";

@@ -11,12 +11,11 @@ import {
   unlimitedBytes,
 } from "../read_limits.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
-import { type ScanPlan, ShortScans } from "./short_scans.ts";
+import { longColumns, type ScanPlan, ShortScans, widestRowStatement } from "./short_scans.ts";
 import type { SqliteConnection } from "../sqlite_connection.ts";
 import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Plan } from "../../../../plan/plan.ts";
 import type { TableInfo } from "../../../../schema/table_info.ts";
-import { longColumns, widestRowStatement } from "./widest_row.ts";
 
 export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;

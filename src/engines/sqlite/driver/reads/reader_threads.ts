@@ -1,7 +1,6 @@
 import { keepAlive } from "../../../../runtime/event_loop.ts";
 import { FairQueue } from "../../../../runtime/queues/fair_queue.ts";
-import type { Observer } from "../../../../runtime/observation.ts";
-import type { Clock } from "../../../../runtime/runtime.ts";
+import type { Clock, Observer } from "../../../../runtime/runtime.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { DriverThreads, QueryResult, ReadLimits } from "../../../../db/driver.ts";

@@ -4,13 +4,16 @@ import type { Clock } from "../../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
 import {
   identifier,
+  join,
   sql,
   type Statement,
   tableName,
   toStatement,
 } from "../../../../sql/fragment.ts";
+import { kindProperties } from "../../../../schema/kinds/kind_properties.ts";
+import { scanCheck } from "../../sql/time_check.ts";
 
-export interface ShortScansOptions {
+interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
   /** Returns the bytes of a table's widest row, or Infinity if they are unknown. */
@@ -101,6 +104,20 @@ function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   // In one SELECT with both the minimum and the maximum, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
+    () => "?",
+  );
+}
+
+/** Returns the columns that can have long values: all columns, unless types are enforced. */
+export function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
+  return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
+}
+
+/** Returns the statement that selects the total length of the longest values of one row. */
+export function widestRowStatement(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
+  const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
+  return toStatement(
+    sql`SELECT max(${join(lengths, " + ")}) FROM ${tableName(table)} WHERE ${scanCheck()}`,
     () => "?",
   );
 }

@@ -2,8 +2,7 @@ import { databaseDefault } from "../../../../plan/plan.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Relation } from "../../../../schema/relation.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { batchTooLarge } from "../../values/batch_items.ts";
-import { atBodyPath, atPath, wholeBody } from "../../values/body_path.ts";
+import { atBodyPath, atPath, batchTooLarge, wholeBody } from "../../values/batch_items.ts";
 import {
   invalidField,
   ownMember,

@@ -1,8 +1,7 @@
 import { didYouMean } from "../../../../problem/nearest_name.ts";
 import type { Relation } from "../../../../schema/relation.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { batchTooLarge } from "../../values/batch_items.ts";
-import { pathInside } from "../../values/body_path.ts";
+import { batchTooLarge, pathInside } from "../../values/batch_items.ts";
 import { invalidField, ownMember } from "../../values/parse_fields.ts";
 import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";

@@ -2,7 +2,7 @@ import { keyId } from "../../../../plan/key.ts";
 import type { Relation } from "../../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { atBodyPath, atPath } from "../../values/body_path.ts";
+import { atBodyPath, atPath } from "../../values/batch_items.ts";
 import { invalidField } from "../../values/parse_fields.ts";
 import {
   columnsToClear,

@@ -4,7 +4,7 @@ import { Problem } from "../../../../problem/problem.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { atBodyPath, atPathAsync } from "../../values/body_path.ts";
+import { atBodyPath, atPathAsync } from "../../values/batch_items.ts";
 import { deleteLockedRows } from "../../update_and_delete.ts";
 import type { WriteConnection } from "../../transaction/in_transaction.ts";
 import { insertRows, requireChangedRows } from "../../insert_rows.ts";

@@ -2,7 +2,7 @@ import type { Key } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall, WriteCall } from "../../../model/operation.ts";
-import { atPathAsync } from "../../values/body_path.ts";
+import { atPathAsync } from "../../values/batch_items.ts";
 import { withDefaults } from "../../values/with_defaults.ts";
 import { beforeCreate, beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { type NestedPlan, nestedWriteCall } from "../nested_plan.ts";

@@ -4,7 +4,7 @@ import type { Assignments } from "../../../../plan/plan.ts";
 import { Problem } from "../../../../problem/problem.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { BodyPath, RelatedWrite, ResourceCall } from "../../../model/operation.ts";
-import { atBodyPath } from "../../values/body_path.ts";
+import { atBodyPath } from "../../values/batch_items.ts";
 import type { NestedPlan } from "../nested_plan.ts";
 import type { NestedRow } from "../nested_rows.ts";
 

@@ -5,8 +5,7 @@ import type { Relation, RelationStep } from "../../../../schema/relation.ts";
 import { canonicalValueText } from "../../../../schema/canonical_value.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
-import { batchTooLarge } from "../../values/batch_items.ts";
-import { atBodyPath, pathInside } from "../../values/body_path.ts";
+import { atBodyPath, batchTooLarge, pathInside } from "../../values/batch_items.ts";
 import { deletionLock, keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
 import { findRows, keyOfExistingRow } from "../find_rows.ts";
 import {
