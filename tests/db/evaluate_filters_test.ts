@@ -307,6 +307,7 @@ function resolveUnchanged(column: ColumnInfo, { takes }: Operator): fc.Arbitrary
       return fc.array(typed, { minLength: 1, maxLength: 4 });
     case "text":
     case "texts":
+    case "query":
       return fc.tuple(texts);
     case "pattern":
       return fc.tuple(texts.filter((text) => !hasDanglingEscape(text)));
