@@ -1,3 +1,4 @@
+import type { CountOfGroup, MetricOfGroup } from "./metrics.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
 import type { ApiResource, FieldOf, SelectedRow } from "./rows.ts";
 
@@ -52,36 +53,3 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   // With a mapped type, editors show one object type instead of an intersection.
   ? { [Name in keyof Group]: Group[Name] }
   : never;
-
-/** @internal The member `count` of a group, present if the count or no metric was requested. */
-export type CountOfGroup<Count, Metrics> = [Count] extends [never]
-  ? [Metrics] extends [never] ? { count: number } : unknown
-  : [Count] extends [true] ? { count: number }
-  : [Count] extends [false] ? unknown
-  : { count?: number };
-
-/** @internal The members of a group for one metric, e.g. the sum, with a value for each field. */
-export type MetricOfGroup<
-  Name extends string,
-  Field,
-  Row,
-  Result extends "total" | "average" | "value",
-> = [Field] extends [never] ? unknown : {
-  [Only in Name]: {
-    [Each in Field & keyof Row]: MetricResults<NonNullable<Row[Each]>>[Result] | null;
-  };
-};
-
-/**
- * @internal The types of the metrics of a field, by the type of the field. A number that a double
- * cannot represent is a string, so the sum of integers can be a string. An average of integers is a
- * number.
- */
-export interface MetricResults<Value> {
-  /** The type of a sum. */
-  total: Value extends number ? number | string : string;
-  /** The type of an average. */
-  average: Value extends number ? number : number | string;
-  /** The type of a minimum or maximum. */
-  value: Value;
-}

@@ -1,3 +1,5 @@
+import type { IncludedMetrics, MetricsIn } from "./metrics.ts";
+
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
 
@@ -10,7 +12,10 @@ export type IncludeOf<R extends ApiResource> =
 /** A row of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
-  : SelectedRow<R["row"], Fields> & IncludedRows<R, Included> extends infer Row
+  :
+    & SelectedRow<R["row"], Fields>
+    & IncludedRows<R, Included>
+    & IncludedAggregates<R, Included> extends infer Row
   // With a mapped type, editors show one object type instead of an intersection.
     ? { [Name in keyof Row]: Row[Name] }
   : never;
@@ -46,11 +51,26 @@ export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
 
 /** @internal The members of a row that these items of `include` add. */
 type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
-  [Item in Included as RelationName<Item> & PropertyKey]: IncludedRow<
+  [
+    Item in Included as [MetricsIn<Item>] extends [never] ? RelationName<Item> & PropertyKey : never
+  ]: IncludedRow<
     R["relations"][RelationName<Item> & keyof R["relations"]],
     Item
   >;
 };
+
+/** @internal The member of a row for the items of `include` that request metrics. */
+type IncludedAggregates<R extends ApiResource, Included extends PropertyKey> =
+  [MetricsIn<Included>] extends [never] ? unknown : {
+    _aggregates: {
+      [
+        Item in Included as [MetricsIn<Item>] extends [never] ? never
+          : RelationName<Item> & PropertyKey
+      ]: R["relations"][RelationName<Item> & keyof R["relations"]] extends readonly (infer Row)[]
+        ? IncludedMetrics<Row, MetricsIn<Item>>
+        : never;
+    };
+  };
 
 /** @internal The name of the relation that an item of `include` loads. */
 type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>

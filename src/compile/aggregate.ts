@@ -5,6 +5,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./read_rows.ts";
+import { joinRelatedRows } from "./related_rows.ts";
 import { compileFilter, prependScanCheck } from "./where.ts";
 
 /**
@@ -18,9 +19,12 @@ export function compileAggregate(
   dialect: Dialect,
   check: Fragment | null,
 ): Fragment {
-  const { table, keys, metrics, limit } = plan;
+  const { table, keys, metrics, limit, relatedTo } = plan;
+  const related = relatedTo === undefined ? null : joinRelatedRows(relatedTo, plan.where, dialect);
   const columns = [
-    ...keys.map(({ column, as }) => sql`${dialect.operand(column)} AS ${identifier(as.dbName)}`),
+    ...keys.map(({ column, as }) =>
+      sql`${related?.ordinal ?? dialect.operand(column)} AS ${identifier(as.dbName)}`
+    ),
     ...metrics.map((metric) =>
       sql`${compileMetric(metric, dialect, plan.isQuick === true)} AS ${
         identifier(metric.as.dbName)
@@ -32,9 +36,9 @@ export function compileAggregate(
     : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}${
       checkOfGroups(check, dialect)
     }`;
-  const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
-    prependScanCheck(check, compileFilter(plan.where, dialect))
-  }${grouping}`;
+  const rows = related?.rows ??
+    sql`${tableName(table)} WHERE ${prependScanCheck(check, compileFilter(plan.where, dialect))}`;
+  const groups = sql`SELECT ${join(columns, ", ")} FROM ${rows}${grouping}`;
   const shown = [...keys, ...metrics].map(({ as }) => identifier(as.dbName));
   const order = plan.order.length === 0
     ? rawSql("")

@@ -1,5 +1,6 @@
 import { equalitySql } from "../filter/operators/value_operators.ts";
-import type { RelatedPlan } from "../plan/plan.ts";
+import type { Filter } from "../filter/filter.ts";
+import type { RelatedKeys, RelatedPlan } from "../plan/plan.ts";
 import type { RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
@@ -13,6 +14,27 @@ import { compileFilter, withScanCheck } from "./where.ts";
  * number of keys. The database compares keys by its own rules of equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
+  const keys = keysOfTarget(plan, dialect);
+  return plan.byIndex && plan.relation.steps.length === 1
+    ? compileSought(plan, keys, dialect)
+    : compileRanked(plan, keys, dialect);
+}
+
+/** Returns the SQL after FROM for all rows related to keys, and the column with their key's index. */
+export function joinRelatedRows(
+  plan: RelatedKeys,
+  where: Filter,
+  dialect: Dialect,
+): { readonly rows: Fragment; readonly ordinal: Fragment } {
+  const keys = keysOfTarget(plan, dialect);
+  return {
+    rows: rowsOfKeys(keys, compileFilter(where, dialect), dialect),
+    ordinal: keys.names.ordinal,
+  };
+}
+
+/** Returns the keys of the target table to which the plan's keys lead. */
+function keysOfTarget(plan: RelatedKeys, dialect: Dialect): List {
   const { relation: { steps: [step, second] } } = plan;
   const own = step.own;
   const encoded = plan.keys.map((key) =>
@@ -21,16 +43,9 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
   const [names, farNames] = namesFor(step, second);
   const scans = plan.isUnindexed && !dialect.plansSemiJoins;
   const near = { step, keys: dialect.listed(encoded, own, step.other, names), names, scans };
-  if (second !== undefined) {
-    const far = {
-      step: second,
-      keys: keysAfterLinks(plan, near, farNames, dialect),
-      names: farNames,
-      scans: false,
-    };
-    return compileRanked(plan, far, dialect);
-  }
-  return plan.byIndex ? compileSought(plan, near, dialect) : compileRanked(plan, near, dialect);
+  if (second === undefined) return near;
+  const keys = keysAfterLinks(plan, near, farNames, dialect);
+  return { step: second, keys, names: farNames, scans: false };
 }
 
 interface List {
@@ -86,7 +101,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
 
 /** Returns SQL for the keys of the target table to which the given keys lead by a link table. */
 function keysAfterLinks(
-  { relation: { steps: [, far] }, links }: RelatedPlan,
+  { relation: { steps: [, far] }, links }: RelatedKeys,
   near: List,
   { ordinal, values }: ListNames,
   dialect: Dialect,

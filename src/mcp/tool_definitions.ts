@@ -19,7 +19,10 @@ export const toolDefinitions = {
       "filter?": filter,
       "select?": names,
       "orderBy?": { ...text, description: "Like -published,title." },
-      "include?": { ...text, description: "Relations, like author,loans(limit:3)." },
+      "include?": {
+        ...text,
+        description: "Relations, like author,loans(limit:3),loans(count:true).",
+      },
       "cursor?": { ...text, description: "nextCursor of the answer before." },
       "limit?": { type: "integer", minimum: 1, maximum: 20 },
     },

@@ -4,7 +4,7 @@ import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { pageOf, type ProcedureSchema } from "./procedure_schema.ts";
-import { schemaRef } from "./row_schemas.ts";
+import { metricSchemas, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
 
@@ -166,20 +166,11 @@ function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, responseColumnSchema({ ...as, notNull: false })] as const
   );
-  const metrics = [...groups.ofColumns].filter(([, byColumn]) => byColumn.size > 0)
-    .map(([metric, byColumn]) => [
-      metric,
-      {
-        type: "object",
-        properties: Object.fromEntries([...byColumn.keys()].map((field) => [field, {}])),
-      },
-    ]);
   const group = {
     type: "object",
     properties: {
       key: { type: "object", nullable: true, properties: Object.fromEntries(keys) },
-      count: whole,
-      ...Object.fromEntries(metrics),
+      ...metricSchemas(groups),
     },
     required: ["key"],
   };

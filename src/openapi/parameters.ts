@@ -190,7 +190,8 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
       "include",
       { type: "string" },
       `Related rows to send: ${related.join(", ")}. Commas stand between them, and options in ` +
-        "parentheses: select, filter, orderBy, limit, include.",
+        "parentheses: select, filter, orderBy, limit, include. With count:true, sum:, avg:, min: " +
+        "or max:, metrics of the related rows.",
     )],
   ];
 }

@@ -113,13 +113,23 @@ export function rowSchemas(
     [name]: {
       type: "object",
       ...(words.length === 0 ? {} : { description: words.join("\n\n") }),
-      properties: { ...shown, ...computed, ...included(resource, names) },
+      properties: {
+        ...shown,
+        ...computed,
+        ...included(resource, names),
+        ...includedMetrics(resource),
+      },
       ...requiredOf([...isPerUser ? [] : Object.keys(shown), ...Object.keys(computed)]),
     },
     [`${name}Selection`]: {
       type: "object",
       description: [selection, ...perUser].join(" "),
-      properties: { ...shown, ...computed, ...included(resource, names) },
+      properties: {
+        ...shown,
+        ...computed,
+        ...included(resource, names),
+        ...includedMetrics(resource),
+      },
       ...requiredOf(Object.keys(computed)),
     },
     [`${name}Create`]: withMembers(create, relationsInCreateBody(resource)),
@@ -164,6 +174,32 @@ function included(resource: Resource, names: ComponentNames): JsonSchema {
       return [[relation.name, schema]];
     }),
   );
+}
+
+/** Returns the schema of the member with the metrics of related rows. */
+function includedMetrics({ relations, served }: Resource): JsonSchema {
+  const properties = [...relations.values()].flatMap(({ name, target, toMany }) => {
+    const resource = toMany ? served.get(target) : undefined;
+    return resource?.capabilities.enableAggregations
+      ? [[name, { type: "object", properties: metricSchemas(resource.groups) }]]
+      : [];
+  });
+  return properties.length === 0 ? {} : {
+    _aggregates: { type: "object", properties: Object.fromEntries(properties) },
+  };
+}
+
+/** Returns the schemas of metrics. Exact sums and averages are strings or null. */
+export function metricSchemas({ ofColumns }: Resource["groups"]): JsonSchema {
+  const metrics = [...ofColumns].filter(([, byColumn]) => byColumn.size > 0)
+    .map(([metric, byColumn]) => [
+      metric,
+      {
+        type: "object",
+        properties: Object.fromEntries([...byColumn.keys()].map((field) => [field, {}])),
+      },
+    ]);
+  return { count: { type: "integer" }, ...Object.fromEntries(metrics) };
 }
 
 function bodyOf(

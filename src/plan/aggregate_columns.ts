@@ -111,3 +111,8 @@ function called(
 
 /** The attributes of a key or a metric as a column that no table declares. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };
+
+const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
+
+/** The group key of rows that are related to keys: the index of their key. */
+export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

@@ -3,11 +3,16 @@ import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts
 import { Problem } from "../problem/problem.ts";
 
 /** An option in the parentheses of an `include` item, other than a nested `include`. */
-export type IncludeOption = "select" | "filter" | "limit" | "orderBy";
+export type IncludeOption = "select" | "filter" | "limit" | "orderBy" | MetricOption;
+
+/** An option that requests a metric of the related rows instead of the rows. */
+type MetricOption = "count" | "sum" | "avg" | "min" | "max";
 
 /** An item of a parsed `include`. Its names are as written. They are looked up later. */
 export interface IncludeSyntax {
   readonly name: string;
+  /** True if the item requests metrics of the related rows, and not the rows. */
+  readonly isAggregate?: true;
   /** The options as written. Their meaning depends on the related table. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
@@ -22,8 +27,8 @@ export const includeLimits = {
 
 /**
  * Parses `include` in one pass. Items are separated by `,`, and each is a name with optional
- * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged, and only one
- * of them can have options. Throws a 400.
+ * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged. Only one of
+ * them can have options, and one more can request metrics. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];
@@ -47,6 +52,10 @@ interface Item {
   readonly name: string;
   /** The options, or null if no item with parentheses has had this name yet. */
   options: Map<OptionName, string> | null;
+  /** The options of the item that requests metrics, or null if there is none yet. */
+  metrics: Map<OptionName, string> | null;
+  /** True if an item without metrics has had this name. */
+  hasRows: boolean;
   readonly include: Items;
 }
 
@@ -62,13 +71,27 @@ function parseItem(state: State, into: Items, depth: number): void {
   let item = findItem(state, into, depth);
   while (take(state, ".")) item = findItem(state, item.include, ++depth);
   const at = state.at;
-  if (!take(state, "(")) return;
-  if (item.options !== null) {
+  const options = new Map<OptionName, string>();
+  if (take(state, "(")) {
+    do parseOption(state, options, item.include, depth); while (take(state, ";"));
+    if (!take(state, ")")) throw unexpected(state, `";" or ")" for the "(" at ${at}`);
+  }
+  const metric = [...options.keys()].find(isMetric);
+  if (metric === undefined) item.hasRows = true;
+  if (options.size === 0) return;
+  const slot = metric === undefined ? "options" : "metrics";
+  if (item[slot] !== null) {
     throw refusal(`Cannot include ${excerptOf(item.name)} at ${at}: it has options already`);
   }
-  item.options = new Map();
-  do parseOption(state, item.options, item.include, depth); while (take(state, ";"));
-  if (!take(state, ")")) throw unexpected(state, `";" or ")" for the "(" at ${at}`);
+  item[slot] = options;
+  const other = [...options.keys()].find((name) => name !== "filter" && !isMetric(name));
+  if (metric !== undefined && other !== undefined) {
+    const name = excerptOf(item.name);
+    throw refusal(
+      `Cannot include ${name} at ${at}: ${metric} and ${other} are in the same parentheses. ` +
+        `Request the rows by a further item ${name.slice(1, -1)}(${other}:…)`,
+    );
+  }
 }
 
 function findItem(state: State, items: Items, depth: number): Item {
@@ -81,12 +104,16 @@ function findItem(state: State, items: Items, depth: number): Item {
   if (++state.relations > includeLimits.relations) {
     throw includeTooLarge(`${includeLimits.relations} relations`);
   }
-  const item: Item = { name, options: null, include: new Map() };
+  const item: Item = { name, options: null, metrics: null, hasRows: false, include: new Map() };
   items.set(name, item);
   return item;
 }
 
-const optionStart = /\s*(select|filter|limit|orderBy|include):/y;
+const optionStart = /\s*(select|filter|limit|orderBy|include|count|sum|avg|min|max):/y;
+
+function isMetric(name: OptionName): boolean {
+  return ["count", "sum", "avg", "min", "max"].includes(name);
+}
 
 function parseOption(
   state: State,
@@ -96,7 +123,10 @@ function parseOption(
 ): void {
   const name = optionAt(state.text, state.at);
   if (name === null) {
-    throw unexpected(state, "one of select:, filter:, limit:, orderBy: and include:");
+    throw unexpected(
+      state,
+      "one of select:, filter:, limit:, orderBy:, include:, count:true, sum:, avg:, min: and max:",
+    );
   }
   if (options.has(name)) {
     throw refusal(`Cannot include: ${name} occurs twice, again at ${state.at}`);
@@ -199,11 +229,20 @@ function isSpace(text: string, at: number): boolean {
 }
 
 function finished(items: Items): readonly IncludeSyntax[] {
-  return [...items.values()].map(({ name, options, include }) => {
+  return [...items.values()].flatMap(({ name, options, metrics, hasRows, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
     // The cast is safe: `include` is the only other option, and is removed above.
-    return { name, options: written as Map<IncludeOption, string>, include: finished(include) };
+    const row = {
+      name,
+      options: written as Map<IncludeOption, string>,
+      include: finished(include),
+    };
+    const aggregate: IncludeSyntax[] = metrics === null ? [] : [
+      // The cast is safe, because no item that requests metrics has the option `include`.
+      { ...row, isAggregate: true, options: metrics as Map<IncludeOption, string>, include: [] },
+    ];
+    return hasRows || include.size > 0 ? [row, ...aggregate] : aggregate;
   });
 }
 

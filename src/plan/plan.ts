@@ -74,16 +74,22 @@ export interface PreviewSettings {
 /** The values by which a relation finds the related rows of a row, one for each pair of columns. */
 export type RelatedKey = readonly unknown[];
 
-/** A plan that reads the rows related to given rows, in one statement for all of them. */
-export interface RelatedPlan {
-  readonly kind: "related";
+/** The keys whose related rows one statement reads. */
+export interface RelatedKeys {
   readonly relation: Relation;
   /** In-process values of the columns at which the relation starts. Never null. */
   readonly keys: readonly RelatedKey[];
-  readonly columns: readonly ColumnInfo[];
-  readonly where: Filter;
   /** The filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
+  /** True if the columns that the relation's first step looks up have no index. */
+  readonly isUnindexed: boolean;
+}
+
+/** A plan that reads the rows related to given rows, in one statement for all of them. */
+export interface RelatedPlan extends RelatedKeys {
+  readonly kind: "related";
+  readonly columns: readonly ColumnInfo[];
+  readonly where: Filter;
   /** The order of the related rows. It ends in the primary key. */
   readonly order: readonly OrderKey[];
   readonly limit: number;
@@ -91,8 +97,6 @@ export interface RelatedPlan {
   readonly most: number;
   /** True if an index finds the related rows of a key, and no primary key column can be NULL. */
   readonly byIndex: boolean;
-  /** True if the columns that the relation's first step looks up have no index. */
-  readonly isUnindexed: boolean;
 }
 
 /**
@@ -214,6 +218,8 @@ export interface AggregatePlan {
   readonly limit: number;
   /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
+  /** If present, the rows of a group are related to one key, whose index is the only group key. */
+  readonly relatedTo?: RelatedKeys;
 }
 
 /** A statement on one table, as data that a compiler converts to SQL. */

@@ -5,7 +5,17 @@ import { testUnless } from "../support/skip.ts";
 import { withShop } from "./include_support.ts";
 
 const words = ["artist", "albums", "tracks", "tags", "profile", "owner", "album", "nothing"];
-const options = ["select:", "filter:", "limit:", "orderBy:", "include:", "offset:"];
+const options = [
+  "select:",
+  "filter:",
+  "limit:",
+  "orderBy:",
+  "include:",
+  "offset:",
+  "count:true",
+  "sum:",
+  "max:",
+];
 const values = ["id", "title", "name", "secret", "1", "0", "-1", "1e9", "id:desc", "-id", "é"];
 const filters = [
   "id==1",

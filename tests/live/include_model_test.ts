@@ -34,8 +34,12 @@ const scopes = {
 
 const subscribed: readonly (readonly [path: string, query: string])[] = [
   ["artists", "include=profile,albums(include:tracks,tags)"],
-  ["artists", "filter=name!=n1&include=albums(limit:2;orderBy:-title;filter:title!=t1)"],
-  ["albums", "include=artist(include:profile),tags,tracks(limit:1;orderBy:-id)"],
+  [
+    "artists",
+    "filter=name!=n1&include=albums(limit:2;orderBy:-title;filter:title!=t1)," +
+    "albums(count:true;sum:rating;filter:title!=t1)",
+  ],
+  ["albums", "include=artist(include:profile),tags,tracks(limit:1;orderBy:-id),tags(count:true)"],
   ["tracks", "include=album(include:artist,tags)&select=id"],
   ["artists", "include=albums(filter:tags.label!=quiet)"],
 ];

@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
 import { resourcesReadByIncludes } from "../read/resolve_include.ts";
-import { loadIncluded, loadIncludedOfOne, relatedRowFilters } from "../read/load_included.ts";
+import { loadIncluded, maxIncludedPerRow, relatedRowFilters } from "../read/load_included.ts";
 import { type Include, maskRows, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -60,10 +60,11 @@ function rightsKey(includes: readonly Include[], related: LiveViewGrants["relate
 
 /** Returns a key that is equal for the same fields and relations. It does not depend on grants. */
 function shapeOf({ visible, include, safeNumbers }: View): unknown {
-  const included = include.map(({ relation, order, limit, view }) => [
+  const included = include.map(({ relation, order, limit, metrics, view }) => [
     relation.name,
     order.map(({ column, descending }) => [column.name, descending]),
     limit,
+    metrics.map(({ as }) => as.name),
     shapeOf(view),
   ]);
   return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
@@ -146,10 +147,11 @@ async function presentIncluding(
       if (!isTooMuch(error)) throw error;
     }
   }
-  const [row] = rows;
-  if (row === undefined) return [];
-  const included = await loadIncludedOfOne(row, view.include, related, limited(4));
-  return maskRows([row], table.columns, view, included);
+  const first = rows.slice(0, 1);
+  const included = await loadIncluded(first, view.include, related, {
+    ...{ connection: limited(4), bytes: null, most: maxIncludedPerRow },
+  });
+  return maskRows(first, table.columns, view, included);
 }
 
 const unaborted = new AbortController().signal;

@@ -12,7 +12,8 @@ import {
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import { responseReadConnection } from "../read/limited_reads.ts";
 import type { Operation } from "../model/operation.ts";
-import { presentGroups, type RelationFilter } from "../shape/output.ts";
+import type { RelationFilter } from "../shape/output.ts";
+import { presentGroups } from "../shape/present_groups.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 

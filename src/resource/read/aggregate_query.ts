@@ -65,7 +65,11 @@ export function parseAggregateQuery(
   };
 }
 
-function parseMetrics(query: Query, { count, ofColumns }: AggregateColumns): readonly Metric[] {
+/** Parses the metrics of an aggregate. Throws a 400 for fields that are unknown or hidden. */
+export function parseMetrics(
+  query: Query,
+  { count, ofColumns }: AggregateColumns,
+): readonly Metric[] {
   const metrics: Metric[] = [];
   for (const [name, byColumn] of ofColumns) {
     if (query.has(name)) metrics.push(...parseList(query, name, byColumn));

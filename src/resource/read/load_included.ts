@@ -1,15 +1,17 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
-import { fetchRelated, type RelatedRows } from "../../db/rows.ts";
-import { and } from "../../filter/filter.ts";
+import { type AggregateGroup, fetchGroups } from "../../db/aggregate_groups.ts";
+import { fetchRelated } from "../../db/rows.ts";
+import { allRows, and } from "../../filter/filter.ts";
+import { ordinalKey } from "../../plan/aggregate_columns.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
 import {
   asResponseTooLarge,
   createRowByteCounter,
+  estimateGroupBytes,
   includedRowsPart,
   type ResponseByteBudget,
   responseTooLarge,
@@ -30,6 +32,8 @@ export interface IncludedReads {
   readonly connection: Connection;
   /** Counts the bytes of the response. Null for streams, whose bytes are not limited. */
   readonly bytes: ResponseByteBudget | null;
+  /** The maximum number of included rows. Default: {@link maxIncludedRows}. */
+  readonly most?: number;
 }
 
 /**
@@ -41,15 +45,11 @@ export function loadIncluded(
   rows: readonly Row[],
   includes: readonly Include[],
   related: ReadonlyMap<Resource, Grant>,
-  { connection, bytes }: IncludedReads,
+  reads: IncludedReads,
 ): Promise<readonly Included[]> {
-  const once = rows.map(() => 1);
-  return loadAll({ rows, times: once, path: "" }, includes, {
-    related,
-    connection,
-    left: maxIncludedRows,
-    bytes,
-  });
+  const { most: left = maxIncludedRows } = reads;
+  const around = { rows, times: rows.map(() => 1), path: "" };
+  return loadAll(around, includes, { ...reads, related, left });
 }
 
 /** Rows whose related rows are loaded, and how often each row appears in the response. */
@@ -58,21 +58,6 @@ interface Around {
   readonly times: readonly number[];
   /** The path of the include that the rows belong to, or `""` for the rows of the page. */
   readonly path: string;
-}
-
-/** Loads the included rows of one row. {@link requireSubscribableIncludes} limits their number. */
-export function loadIncludedOfOne(
-  row: Row,
-  includes: readonly Include[],
-  related: ReadonlyMap<Resource, Grant>,
-  connection: Connection,
-): Promise<readonly Included[]> {
-  return loadAll({ rows: [row], times: [1], path: "" }, includes, {
-    related,
-    connection,
-    left: maxIncludedPerRow,
-    bytes: null,
-  });
 }
 
 /** Throws a 422 if one row can include too many rows, because a stream cannot load less of it. */
@@ -88,7 +73,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
 }
 
 /** The maximum of included rows for one row. Two nested lists with default limits are allowed. */
-const maxIncludedPerRow = 10 * maxIncludedRows;
+export const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
   return includes.reduce(
@@ -121,39 +106,71 @@ async function loadOne(
   include: Include,
   loading: Loading,
 ): Promise<Included> {
-  const { relation, target, view } = include;
+  const { relation, target, view, metrics } = include;
+  const { bytes } = loading;
   const path = around === "" ? relation.name : `${around}.${relation.name}`;
   const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
   const right = relatedRowFilters(include, loading.related);
-  const { stored, ...found } = right === null || keys.length === 0
+  const nothing: Found = { rows: [], places: [], sizeOf: () => 0 };
+  const { sizeOf, ...found } = right === null || keys.length === 0
     ? nothing
-    : await fetchPart(planFor(include, keys, read, right, loading), path, target, loading);
+    : await fetchIncluded(include, { keys, columns: read, ...right }, loading).catch((error) => {
+      throw bytes === null ? error : asResponseTooLarge(error, bytes.limit, includedRowsPart(path));
+    });
   const timesOfKey = sumByPlace(times, placeOf, keys.length);
   const timesFound = found.places.map((place) => timesOfKey[place] ?? 0);
-  for (const shown of timesFound) loading.left -= shown;
+  // The metrics for one row count like one included row.
+  for (const shown of metrics.length > 0 ? times : timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
-  if (loading.bytes !== null) {
-    countBytes(stored, timesFound, createRowByteCounter(read, view.visible), loading.bytes, path);
+  if (bytes !== null) {
+    for (const [index, shown] of timesFound.entries()) bytes.left -= sizeOf(index) * shown;
+    if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRowsPart(path));
   }
   const inner = { rows: found.rows, times: timesFound, path };
   const included = await loadAll(inner, view.include, loading);
-  return { relation, view, read, placeOf, ...found, included };
+  const aggregated = metrics.length > 0 ? { metrics, groups: found.groups ?? [] } : null;
+  return { relation, view, read, placeOf, ...found, included, aggregated };
 }
 
-const nothing: RelatedRows = Object.freeze({ rows: [], places: [], stored: [] });
+/** The included rows or groups that were found, as in {@link Included}. */
+interface Found extends Pick<Included, "rows" | "places"> {
+  /** The metrics of each place, if the response has metrics instead of rows. */
+  readonly groups?: readonly AggregateGroup[];
+  /** Returns the size of a row or a group in the response, in bytes. */
+  sizeOf(index: number): number;
+}
 
-async function fetchPart(
-  plan: RelatedPlan,
-  path: string,
-  { reader }: Resource,
-  { connection, bytes }: Loading,
-): Promise<RelatedRows> {
-  try {
-    return await fetchRelated(connection, plan, reader);
-  } catch (error) {
-    throw bytes === null ? error : asResponseTooLarge(error, bytes.limit, includedRowsPart(path));
+type FindRelated = Pick<RelatedPlan, "keys" | "columns" | "where" | "links">;
+
+/** Fetches the rows that an include adds, or the metrics of these rows. */
+async function fetchIncluded(
+  { relation, target, order, limit, metrics, view }: Include,
+  { columns, where, ...related }: FindRelated,
+  { connection, left }: Loading,
+): Promise<Found> {
+  const { table, reader, isIndexed } = target;
+  const isUnindexed = !relation.steps[0].other.some(isIndexed);
+  if (metrics.length > 0) {
+    const groups = await fetchGroups(connection, {
+      ...{ kind: "aggregate", table, where, keys: [ordinalKey], metrics, having: allRows },
+      ...{ order: [], limit: related.keys.length },
+      relatedTo: { relation, isUnindexed, ...related },
+    }, reader);
+    const places = groups.map(({ key: [place] }) => Number(place));
+    const sizeOf = (index: number) => estimateGroupBytes(groups.slice(index, index + 1));
+    return { rows: [], places, groups, sizeOf };
   }
+  const { stored, ...found } = await fetchRelated(connection, {
+    ...{ kind: "related", relation, isUnindexed, ...related, columns, where, order, limit },
+    // One additional row shows if there are too many rows.
+    most: left + 1,
+    // A lookup by index needs a key without NULL. Introspected tables can have NULL in keys.
+    byIndex: !isUnindexed && table.primaryKey.length > 0 &&
+      table.primaryKey.every(({ notNull }) => notNull),
+  }, reader);
+  const bytesOf = createRowByteCounter(columns, view.visible);
+  return { ...found, sizeOf: (index) => bytesOf(stored[index] ?? []) };
 }
 
 /** Returns each key once, so that a hundred tracks of one album need one lookup of the album. */
@@ -175,20 +192,6 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Subtracts the size of included rows, once for each row that includes them. */
-function countBytes(
-  rows: RelatedRows["stored"],
-  times: readonly number[],
-  bytesOf: (row: readonly SqlValue[]) => number,
-  bytes: ResponseByteBudget,
-  path: string,
-): void {
-  rows.forEach((row, index) => {
-    bytes.left -= bytesOf(row) * (times[index] ?? 0);
-  });
-  if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRowsPart(path));
-}
-
 /** Returns how often the rows included by each key appear in the response. */
 function sumByPlace(
   times: readonly number[],
@@ -200,31 +203,6 @@ function sumByPlace(
     if (place >= 0) sums[place] = (sums[place] ?? 0) + (times[index] ?? 0);
   });
   return sums;
-}
-
-function planFor(
-  { relation, target, order, limit }: Include,
-  keys: readonly RelatedKey[],
-  columns: readonly ColumnInfo[],
-  right: RelatedRowFilters,
-  { left }: Loading,
-): RelatedPlan {
-  const isIndexed = relation.steps[0].other.some(target.isIndexed);
-  return {
-    kind: "related",
-    relation,
-    keys,
-    columns,
-    ...right,
-    order,
-    limit,
-    // One additional row shows if there are too many rows.
-    most: left + 1,
-    // A lookup by index needs a key without NULL. Introspected tables can have NULL in keys.
-    byIndex: isIndexed && target.table.primaryKey.length > 0 &&
-      target.table.primaryKey.every(({ notNull }) => notNull),
-    isUnindexed: !isIndexed,
-  };
 }
 
 /** Returns the filters for the included rows of a relation; null if `related` grants no rows. */

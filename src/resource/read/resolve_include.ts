@@ -2,6 +2,7 @@ import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { type IncludeSyntax, parseInclude } from "../../plan/parse_include.ts";
 import { parseOrder } from "../../plan/order.ts";
 import { parseLimit } from "../http/query_parameters.ts";
+import { parseMetrics } from "./aggregate_query.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
@@ -41,6 +42,7 @@ export function includeWithoutOptions(
 }
 
 const maxPerRow = 100;
+const noMetrics: Include["metrics"] = Object.freeze([]);
 
 function resolveAll(
   items: readonly IncludeSyntax[],
@@ -51,6 +53,7 @@ function resolveAll(
     const relation = resource.relations.get(item.name);
     const target = relation === undefined ? undefined : resource.served.get(relation.target);
     if (relation === undefined || target === undefined) throw unknownRelation(item.name, resource);
+    if (item.isAggregate) return resolveAggregate(item, relation, target, above + item.name);
     return resolveOne(item, relation, target, above + item.name);
   });
 }
@@ -82,8 +85,30 @@ function resolveOne(
     filter: parseFilter(options.get("filter"), target, path),
     order: parseOrder(options.get("orderBy") ?? null, table, fields),
     limit: relation.toMany ? limit : 1,
+    metrics: noMetrics,
     view: viewOf(target, options.get("select"), resolveAll(include, target, `${path}.`)),
   };
+}
+
+/** Resolves an item that requests metrics. Throws the 400 of an aggregate of the related rows. */
+function resolveAggregate(
+  { name, options, include }: IncludeSyntax,
+  relation: Relation,
+  target: Resource,
+  path: string,
+): Include {
+  const isServed = target.capabilities.enableAggregations;
+  if (!relation.toMany || !isServed) {
+    const reason = isServed ? "it leads to one row" : "aggregates of its rows are disabled";
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot include metrics of ${excerptOf(name)}: ${reason}`,
+    );
+  }
+  const filtered = options.get("filter");
+  const rows = new Map(filtered === undefined ? [] : [["filter", filtered]] as const);
+  const item = resolveOne({ name, options: rows, include }, relation, target, path);
+  return { ...item, limit: 1, metrics: parseMetrics(options, target.groups) };
 }
 
 /** Parses the filter of an include. Problems say to which include their positions refer. */

@@ -1,9 +1,10 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
-import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import type { Metric, OrderKey } from "../../plan/plan.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { ComputedFields, Resource } from "../model/resource.ts";
 import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
+import { type GroupView, presentGroups } from "./present_groups.ts";
 import { parseSelect, type Selectable } from "./parse_select.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Filter } from "../../filter/filter.ts";
@@ -33,18 +34,10 @@ export interface Include {
   readonly order: readonly OrderKey[];
   /** The maximum number of related rows for each row. */
   readonly limit: number;
+  /** The metrics of the related rows that the output has instead of the rows. Else empty. */
+  readonly metrics: readonly Metric[];
   /** The fields of the related rows, and the relations that are included in them. */
   readonly view: View;
-}
-
-/** The keys and metrics of an aggregate that the output shows, in the order of the SELECT. */
-export interface GroupView {
-  readonly keys: readonly GroupKey[];
-  /** The shown metrics. Other metrics only filter and sort the groups. */
-  readonly metrics: readonly Metric[];
-  readonly readable: readonly ColumnInfo[];
-  /** True if only numbers that a double represents exactly are written as JSON numbers. */
-  readonly safeNumbers: boolean;
 }
 
 /** The loaded rows of one relation, which the output nests in the rows that they relate to. */
@@ -63,7 +56,15 @@ export interface Included {
   readonly placeOf: readonly (number | null)[];
   /** The rows that are nested in `rows`. */
   readonly included: readonly Included[];
+  /** The metrics of the rows, and their values for each of `places`, if there are no `rows`. */
+  readonly aggregated: {
+    readonly metrics: readonly Metric[];
+    readonly groups: readonly AggregateGroup[];
+  } | null;
 }
+
+/** The member of a row for the metrics of related rows, by the names of the relations. */
+const aggregatesMember = "_aggregates";
 
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
@@ -115,69 +116,6 @@ export function maskRows(
   return shown;
 }
 
-/**
- * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
- * Parsing has rejected hidden columns, so the function throws if it finds one.
- */
-export function presentGroups(
-  groups: readonly AggregateGroup[],
-  { keys, metrics, readable, safeNumbers }: GroupView,
-): readonly Row[] {
-  const columns = [
-    ...keys.map(({ column }) => column),
-    ...metrics.flatMap((metric) => metric.name === "count" ? [] : metric.column),
-  ];
-  for (const column of columns) {
-    if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
-  }
-  const valueOf = safeNumbers ? safeValue : plainColumnValue;
-  return groups.map((group) => {
-    const shown: Record<string, unknown> = { key: presentKey(group, keys, valueOf) };
-    for (const [index, metric] of metrics.entries()) {
-      const value = group.metrics[index];
-      if (metric.name === "count") shown.count = value;
-      else {
-        const { name, column } = metric;
-        // The average of an integer column is a double.
-        valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
-      }
-    }
-    return shown;
-  });
-}
-
-type ValueOf = (value: unknown, column: ColumnInfo) => unknown;
-
-function plainColumnValue(value: unknown): unknown {
-  return value;
-}
-
-function presentKey(
-  { key }: AggregateGroup,
-  keys: readonly GroupKey[],
-  valueOf: ValueOf,
-): Row | null {
-  if (keys.length === 0) return null;
-  const shown: Record<string, unknown> = {};
-  for (const [index, { column }] of keys.entries()) {
-    shown[column.name] = valueOf(key[index], column);
-  }
-  return shown;
-}
-
-/** Returns the object that contains a metric's values by column. The first call creates it. */
-function valuesByColumn(
-  shown: Record<string, unknown>,
-  name: ColumnMetric["name"],
-): Record<string, unknown> {
-  const known = shown[name];
-  // The cast is safe: only this function sets the member, and always to an object.
-  if (known !== undefined) return known as Record<string, unknown>;
-  const values: Record<string, unknown> = {};
-  shown[name] = values;
-  return values;
-}
-
 function isShownAsRead(
   read: readonly ColumnInfo[],
   { visible, computed, safeNumbers }: View,
@@ -188,10 +126,9 @@ function isShownAsRead(
 }
 
 /** Adds the related rows, which are already masked, to their parents. */
-function presentIncluded(
-  { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
-  around: readonly Record<string, unknown>[],
-): void {
+function presentIncluded(one: Included, around: readonly Record<string, unknown>[]): void {
+  const { relation: { name, toMany }, view, rows, read, places, placeOf, included } = one;
+  if (one.aggregated !== null) return presentAggregated(one, one.aggregated, around);
   const groups = new Map<number, Row[]>();
   maskRows(rows, read, view, included).forEach((row, index) => {
     const place = places[index] ?? -1;
@@ -204,6 +141,25 @@ function presentIncluded(
     if (place === null) return;
     const group = groups.get(place) ?? [];
     row[name] = toMany ? group : group[0] ?? null;
+  });
+}
+
+/** Adds the metrics of related rows to their parents, as a member of `_aggregates`. */
+function presentAggregated(
+  { relation: { name }, view: { visible, safeNumbers }, places, placeOf }: Included,
+  { metrics, groups }: NonNullable<Included["aggregated"]>,
+  around: readonly Record<string, unknown>[],
+): void {
+  const withoutRows = {
+    key: [],
+    metrics: metrics.map((metric) => metric.name === "count" ? 0 : null),
+  };
+  const view: GroupView = { keys: null, metrics, readable: visible, safeNumbers };
+  const shown = presentGroups([...groups, withoutRows], view);
+  const byPlace = new Map(places.map((place, index) => [place, shown[index]]));
+  around.forEach((row, index) => {
+    const values = byPlace.get(placeOf[index] ?? -1) ?? shown.at(-1);
+    row[aggregatesMember] = { ...Object(row[aggregatesMember]), [name]: values };
   });
 }
 

@@ -90,6 +90,7 @@ function embeddedIn(
     places,
     placeOf,
     included: embeddedIn(rows, written),
+    aggregated: null,
   }));
 }
 

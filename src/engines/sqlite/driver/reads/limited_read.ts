@@ -149,7 +149,7 @@ export class LimitedReads {
 }
 
 function isScanPlan(plan: Plan | null): plan is ScanPlan {
-  return plan?.kind === "count" || plan?.kind === "aggregate";
+  return plan?.kind === "count" || plan?.kind === "aggregate" && plan.relatedTo === undefined;
 }
 
 function planOf(statement: Statement): Plan | null {

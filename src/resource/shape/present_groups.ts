@@ -1,0 +1,80 @@
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
+import type { ColumnMetric, GroupKey, Metric } from "../../plan/plan.ts";
+import { safeValue } from "../../schema/safe_numbers.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+
+/** The keys and metrics of an aggregate that the output shows, in the order of the SELECT. */
+export interface GroupView {
+  /** The keys, or null if groups have no member `key`. */
+  readonly keys: readonly GroupKey[] | null;
+  /** The shown metrics. Other metrics only filter and sort the groups. */
+  readonly metrics: readonly Metric[];
+  readonly readable: readonly ColumnInfo[];
+  /** True if only numbers that a double represents exactly are written as JSON numbers. */
+  readonly safeNumbers: boolean;
+}
+
+/**
+ * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
+ * Parsing has rejected hidden columns, so the function throws if it finds one.
+ */
+export function presentGroups(
+  groups: readonly AggregateGroup[],
+  { keys, metrics, readable, safeNumbers }: GroupView,
+): readonly Row[] {
+  const columns = [
+    ...(keys ?? []).map(({ column }) => column),
+    ...metrics.flatMap((metric) => metric.name === "count" ? [] : metric.column),
+  ];
+  for (const column of columns) {
+    if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
+  }
+  const valueOf = safeNumbers ? safeValue : plainColumnValue;
+  return groups.map((group) => {
+    const shown: Record<string, unknown> = keys === null
+      ? {}
+      : { key: presentKey(group, keys, valueOf) };
+    for (const [index, metric] of metrics.entries()) {
+      const value = group.metrics[index];
+      if (metric.name === "count") shown.count = value;
+      else {
+        const { name, column } = metric;
+        // The average of an integer column is a double.
+        valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
+      }
+    }
+    return shown;
+  });
+}
+
+type ValueOf = (value: unknown, column: ColumnInfo) => unknown;
+
+function plainColumnValue(value: unknown): unknown {
+  return value;
+}
+
+function presentKey(
+  { key }: AggregateGroup,
+  keys: readonly GroupKey[],
+  valueOf: ValueOf,
+): Row | null {
+  if (keys.length === 0) return null;
+  const shown: Record<string, unknown> = {};
+  for (const [index, { column }] of keys.entries()) {
+    shown[column.name] = valueOf(key[index], column);
+  }
+  return shown;
+}
+
+/** Returns the object that contains a metric's values by column. The first call creates it. */
+function valuesByColumn(
+  shown: Record<string, unknown>,
+  name: ColumnMetric["name"],
+): Record<string, unknown> {
+  const known = shown[name];
+  // The cast is safe: only this function sets the member, and always to an object.
+  if (known !== undefined) return known as Record<string, unknown>;
+  const values: Record<string, unknown> = {};
+  shown[name] = values;
+  return values;
+}
