@@ -64,6 +64,10 @@ export interface MigrationRunEngine {
    * server, other processes that call it wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs `work` in `apart` with the connection's own role and settings instead of a file's. */
+  asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
+  /** Returns the statements that undo the settings which the statements of a file have made. */
+  undoSettings(statements: readonly string[]): readonly string[];
   /** Returns the names of the indexes that a failed concurrent build has left. */
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
   /** True if a transaction keeps all other writers waiting. */

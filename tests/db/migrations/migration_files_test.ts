@@ -285,3 +285,67 @@ Deno.test("a file that begins by switching foreign keys off may make a table aga
     await db.close();
   }
 });
+
+testOnPostgres("settings of a file reach neither the record nor the next file", async (url) => {
+  const db = await openDatabase(url);
+  const { driver } = db;
+  try {
+    await inFolder(async (folder, write) => {
+      const run = () => migrateFiles({ driver, folder, random });
+      await write({
+        // The first lines and the last one are those that pg_dump writes.
+        "1_dump.sql": `\\restrict a1B2
+          SELECT pg_catalog.set_config('search_path', '', false);
+          SET row_security = off; SET TimeZone = 'Asia/Tokyo';
+          CREATE TABLE public.x (id INT PRIMARY KEY);\n\\unrestrict a1B2\n`,
+        "2_path.sql": "CREATE SCHEMA s; SET search_path TO s; CREATE TABLE inside (id INT);",
+        "3_role.sql": "CREATE TABLE y (id INT); CREATE TEMP TABLE x (id TEXT); SET ROLE pg_monitor",
+        "4_apart.sql": `-- no transaction
+          SET search_path TO s; SET ROLE pg_monitor; SELECT 1; RESET ROLE;
+          CREATE TABLE late (id INT); SET SESSION AUTHORIZATION pg_monitor; SELECT 2;`,
+        "5_last.sql": "INSERT INTO x VALUES (1); CREATE TABLE z (id INT);",
+        "5_last.down.sql": "SET search_path TO s; SET ROLE pg_monitor;",
+        "4_apart.down.sql": "DROP TABLE s.late",
+      });
+      assertEquals((await run()).length, 5);
+      assertEquals(await run(), []);
+      const tables = `SELECT schemaname || '.' || tablename FROM pg_tables
+        WHERE schemaname IN ('public', 's') ORDER BY 1`;
+      assertEquals(
+        await read(db, tables),
+        ["public._service_migrations", "public.x", "public.y", "public.z", "s.inside", "s.late"],
+      );
+      const undone = await filesToUndo({ driver, folder }, 2);
+      await undoFiles({ driver, folder, random }, undone, ["s.late"]);
+      assertEquals(await read(db, "SELECT max(number) FROM _service_migrations"), ["3"]);
+      assertEquals(await read(db, "SHOW search_path"), ['"$user", public']);
+    });
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("a file's settings of SQLite end with the file", async (engine) => {
+  const db = await engine.open();
+  const run = (folder: string) => migrateFiles({ driver: db.driver, folder, random });
+  try {
+    await inFolder(async (folder, write) => {
+      await Deno.writeFile(`${folder}/1_a.sql`, new TextEncoder().encode("SELECT 1;\0"));
+      await assertRejects(() => run(folder), Error, "1_a.sql contains a NUL character");
+      if (db.dialect.engine === "postgres") return;
+      await write({
+        "1_a.sql": `CREATE TABLE a (b INTEGER PRIMARY KEY, CHECK (b > 0));
+          CREATE TABLE c (b REFERENCES a); PRAGMA ignore_check_constraints = ON;
+          INSERT INTO a VALUES (0);`,
+        "2_apart.sql": "-- no transaction\nPRAGMA foreign_keys(OFF); INSERT INTO c VALUES (7);",
+      });
+      assertEquals(await run(folder), ["1_a.sql", "2_apart.sql"]);
+      await write({ "3_check.sql": "INSERT INTO a VALUES (-1)" });
+      await assertRejects(() => run(folder), Error, "CHECK constraint failed");
+      await write({ "3_check.sql": "INSERT INTO c VALUES (8)" });
+      await assertRejects(() => run(folder), Error, "FOREIGN KEY constraint failed");
+    });
+  } finally {
+    await db.close();
+  }
+});

@@ -62,6 +62,8 @@ export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
       const isPlain = running.hasOneWriter && !file.withoutKeys;
       await (isPlain ? driver.transaction(apply) : running.restructure(driver, apply));
     }
+    // A new connection has none of the file's settings, temporary tables and locks.
+    driver.renewConnections?.();
   }
   return done;
 }
@@ -127,6 +129,8 @@ async function applyApart(
     );
     return named.map((one) => `; the index ${one} is INVALID: drop it`).join("");
   };
+  const recordDone = async (count: number) =>
+    await running.asItself(connection, () => recordProgress(connection, file, count));
   const isFirst = done === null && await recordMigration(connection, file, `${unfinished} 0`);
   if (!isFirst && resume !== true) {
     throw new Error(
@@ -140,9 +144,10 @@ async function applyApart(
   }
   for (let index = done ?? 0; index < statements.length; index++) {
     await runOfFile(name, statements[index] ?? "", connection);
-    await recordProgress(connection, file, index + 1);
+    await recordDone(index + 1);
   }
-  await recordProgress(connection, file, statements.length);
+  for (const text of running.undoSettings(statements)) await connection.query({ text, values: [] });
+  await recordDone(statements.length);
   const left = await unusable();
   if (left !== "") throw new Error(`Cannot rely on ${name}, although it has run${left}`);
 }
@@ -167,6 +172,9 @@ export async function applyFile(
   const check = withoutKeys ? await engine.running.integrity(connection) : null;
   const recorded = await engine.recording.pause(connection);
   for (const text of statements) await runOfFile(name, text, connection);
+  for (const text of engine.running.undoSettings(statements)) {
+    await connection.query({ text, values: [] });
+  }
   await check?.([], name);
   await resumeRecording(connection, engine, { recorded, random });
 }

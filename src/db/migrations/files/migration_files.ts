@@ -85,7 +85,10 @@ async function readOne(
   const { running } = await engineOf({ dialect }).migrations();
   // A checkout on another operating system has other line ends, but needs an equal checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const all = statementsOf(name, sql, dialect.syntax);
+  if (sql.includes("\0")) throw new Error(`Cannot migrate: ${name} contains a NUL character`);
+  // pg_dump writes these two commands for psql around its statements.
+  const commands = /^\\(?:un)?restrict \w+$/gm;
+  const all = statementsOf(name, sql.replaceAll(commands, ""), dialect.syntax);
   const boundary = all.find(isTransactionBoundary);
   const isApart = /^(?:\s|--[^\n]*\n)*?-- *no transaction *(?:\n|$)/i.test(sql);
   if (boundary !== undefined) {

@@ -65,6 +65,19 @@ export const postgresMigrationsEngine: MigrationsEngine = {
       }
       return await driver.transaction((connection) => runApart(connection, work));
     },
+    async asItself(connection, work) {
+      const run = async (text: string) => await connection.query({ text, values: [] });
+      try {
+        for (const text of beginAsItself) await run(text);
+        const result = await work();
+        await run("COMMIT");
+        return result;
+      } catch (error) {
+        await run("ROLLBACK").catch(() => {});
+        throw error;
+      }
+    },
+    undoSettings: () => undoSettings,
     async unusableIndexes(connection) {
       const name = { name: cell.text("relname") };
       const from = "FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE NOT indisvalid";
@@ -143,10 +156,21 @@ async function runApart<T>(
   }
 }
 
-const endApart = [
-  "SELECT pg_advisory_unlock(7237120946)",
-  "RESET lock_timeout",
-  "RESET statement_timeout",
+/** RESET ALL does not reset the role, and resets the time zone that PGlite's driver has set. */
+const undoSettings = [
+  "SET SESSION AUTHORIZATION DEFAULT",
+  "RESET role",
+  "RESET ALL",
+  "SET TimeZone TO 'UTC'",
+];
+
+const endApart = ["SELECT pg_advisory_unlock(7237120946)", ...undoSettings];
+
+const beginAsItself = [
+  "BEGIN READ WRITE",
+  "SET LOCAL SESSION AUTHORIZATION DEFAULT",
+  "SET LOCAL role TO DEFAULT",
+  "SET LOCAL search_path TO DEFAULT",
 ];
 
 async function recordedOnServer(connection: Connection): Promise<readonly PausedTable[]> {

@@ -180,7 +180,7 @@ const sorting = /\b(?:GROUP BY|OVER)\b/;
 function statementKind(start: string, readOnly: boolean): StatementKind {
   const keyword = firstWords.exec(start)?.[0] ?? "";
   if (boundaries.test(keyword)) return "boundary";
-  if (readOnly) return "read";
+  if (readOnly) return settings.test(start) ? "alone" : "read";
   return outsideOfTransactions.test(keyword) ? "alone" : "write";
 }
 
@@ -188,6 +188,8 @@ const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
 /** Matches statements that begin or end transactions. Savepoints only nest in them. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
+/** Matches a PRAGMA that changes a setting of the connection, which belongs to the writing one. */
+const settings = /^PRAGMA\s+(?:\w+\.)?\w+(?:\s*=|(?<!_(?:x?info|list|check))\s*\()/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
 /** Converts a whole number to a bigint, because the libraries would bind the number as 1.0. */

@@ -63,6 +63,13 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
       return await driver.restructure(work);
     },
     apart: (driver, work) => work(driver),
+    asItself: (_connection, work) => work(),
+    undoSettings: (statements) =>
+      statements.flatMap((statement) => {
+        const name = setting.exec(statement)?.[1]?.toLowerCase() ?? "";
+        const value = ownSettings.get(name);
+        return value === undefined ? [] : [`PRAGMA ${name} = ${value}`];
+      }),
     unusableIndexes: () => Promise.resolve([]),
     hasOneWriter: true,
     async integrity(connection) {
@@ -115,6 +122,18 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     },
   },
 };
+
+const setting = /^(?:\s|--[^\n]*\n)*PRAGMA\s+(?:\w+\.)?(\w+)/i;
+
+/** The settings of a writing connection that change the meaning of later statements. */
+const ownSettings: ReadonlyMap<string, string> = new Map([
+  ...["foreign_keys", "trusted_schema", "automatic_index"].map((name) => [name, "ON"] as const),
+  ...["case_sensitive_like", "ignore_check_constraints", "legacy_alter_table", "query_only"]
+    .map((name) => [name, "OFF"] as const),
+  ...["read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "writable_schema"]
+    .map((name) => [name, "OFF"] as const),
+  ...[["synchronous", "FULL"], ["locking_mode", "NORMAL"], ["temp_store", "DEFAULT"]] as const,
+]);
 
 function hiddenInTrigger(
   trigger: string,
