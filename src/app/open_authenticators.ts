@@ -1,4 +1,4 @@
-import type { Authenticator, AuthenticatorDefinition } from "../auth/authenticator.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import type { OpenConfig } from "./config.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { AuthenticatorDependencies } from "../identity/authenticator_dependencies.ts";
@@ -35,13 +35,7 @@ export async function openAuthenticators(
   for (const given of auth?.use ?? []) {
     // Only this package creates definitions, so their `open` accepts these dependencies. Its
     // parameter has the type `never` to keep the types of the dependencies internal.
-    opened.push(isDefinition(given) ? await given.open(parts as never) : given);
+    opened.push("open" in given ? await given.open(parts as never) : given);
   }
   return opened;
-}
-
-function isDefinition(
-  given: Authenticator | AuthenticatorDefinition,
-): given is AuthenticatorDefinition {
-  return "open" in given;
 }

@@ -86,16 +86,11 @@ export class CredentialCache {
     }
     const { user, expiresAt } = state;
     const isSame = known !== undefined && known.expiresAt === expiresAt &&
-      isSameUser(known.identification.user, user);
+      JSON.stringify(known.identification.user) === JSON.stringify(user);
     const identification = isSame
       ? known.identification
       : { user, expiresAt, renew: () => this.#renew(text) };
     this.#known.set(text, { identification, expiresAt, readAt });
     return identification;
   }
-}
-
-/** Returns true if two users have equal members in the same order. */
-function isSameUser(left: User, right: User): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -119,7 +119,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     answer = async (request, info) => endingConnection(await app.fetch(request, info));
     fallback.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
-    if (openMs > 0) await waitFor(openMs, runtime);
+    if (openMs > 0) await new Promise<void>((resolve) => runtime.clock.after(openMs, resolve));
     const finished = socket?.shutdown();
     // Streams end only when the listener is shutting down. Their clients would otherwise open new
     // streams on the same connections and be refused.
@@ -221,10 +221,6 @@ function endingConnection(response: Response): Response {
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status: response.status, headers });
-}
-
-function waitFor(ms: number, { clock }: Runtime): Promise<void> {
-  return new Promise((resolve) => clock.after(ms, resolve));
 }
 
 /**

@@ -114,7 +114,7 @@ async function beginCheckout(context: Context, options: BillingRoutesOptions): P
   const { successUrl, cancelUrl, customerEmail, ...body } = parseCheckoutBody(
     await readRequestBytes(context, clock),
   );
-  const origins = originsOf(context, options);
+  const origins = options.returnOrigins ?? [new URL(context.req.url).origin];
   const session = await operations.checkout({
     ...body,
     account: await accountOf(user, request, resolvers),
@@ -170,10 +170,6 @@ function requireJson({ req }: Context): void {
     "unsupported-media-type",
     "Cannot read this body: send it with the header content-type: application/json",
   );
-}
-
-function originsOf(context: Context, { returnOrigins }: BillingRoutesOptions): readonly string[] {
-  return returnOrigins ?? [new URL(context.req.url).origin];
 }
 
 /**

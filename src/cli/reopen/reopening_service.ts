@@ -89,7 +89,9 @@ class ReopeningService {
       current: () => this.#check(),
     });
     this.#reopening = reopening;
-    const stopSignals = takesSignals ? onHangUp(() => this.#reopen(), stopProcess) : () => {};
+    const stopSignals = takesSignals
+      ? onHangUp(() => this.#reopen(), () => Deno.kill(Deno.pid, "SIGTERM"))
+      : () => {};
     if (watches) this.#watchedUntil = Infinity;
     this.#watch();
     this.#listen(opened);
@@ -230,11 +232,6 @@ class ReopeningService {
     if (!this.#isClosed) this.#listen(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
-}
-
-/** Stops the process because its terminal was closed. */
-function stopProcess(): void {
-  Deno.kill(Deno.pid, "SIGTERM");
 }
 
 /** Returns true if changed tables can be the reason of an observed failure. */

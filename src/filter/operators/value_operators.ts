@@ -165,14 +165,11 @@ function listOperator(symbol: string, takes: "item" | "items", quantifier: Quant
     takes,
     nullMeans: null,
     testsNull: false,
-    accepts: mayHoldItems,
+    accepts: (column) =>
+      elementOf(column) === null ? isDocument(column) : column.databaseType?.ordered === true,
     toSql: (column, values, dialect) => dialect.lists.holds(column, values, quantifier),
     matches() {
       throw new Error(`Cannot decide ${symbol} in memory: the database looks into lists`);
     },
   };
-}
-
-function mayHoldItems(column: ColumnInfo): boolean {
-  return elementOf(column) === null ? isDocument(column) : column.databaseType?.ordered === true;
 }

@@ -51,7 +51,7 @@ function printComparison({ column, path = [], operator, values }: Comparison): s
   const { symbols: [symbol], takes } = operator;
   const texts = values.map((value) =>
     typeof value === "string"
-      ? quote(value)
+      ? `"${value.replace(/["\\]/g, "\\$&")}"`
       : typeof value === "object" && value !== null && "number" in value
       ? String(value.number)
       : String(value)
@@ -60,8 +60,4 @@ function printComparison({ column, path = [], operator, values }: Comparison): s
   return `${quotePath([column.name, ...path])}${symbol}${
     isList ? `(${texts.join(",")})` : texts.join()
   }`;
-}
-
-function quote(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

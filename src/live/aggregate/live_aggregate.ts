@@ -224,7 +224,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
       // A closed database has already ended all streams, so that `fail` then does nothing.
-      if (isOverload(error)) delayMs = overloadMs;
+      if (error instanceof DatabaseError && error.kind === "overloaded") delayMs = overloadMs;
       else this.fail(error);
     }
     this.#isReading = false;
@@ -273,10 +273,6 @@ const maxTries = 10;
 
 /** Milliseconds from the first change to the check of the result in memory against the database. */
 const checkMs = 60_000;
-
-function isOverload(error: unknown): boolean {
-  return error instanceof DatabaseError && error.kind === "overloaded";
-}
 
 function tooLarge(): Problem {
   return new Problem("query-too-expensive", "Cannot follow the aggregate: its answer is too large");

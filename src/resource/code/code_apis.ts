@@ -189,14 +189,11 @@ export class CodeApis {
     } catch (error) {
       // A failed BEGIN or COMMIT, or the failure of the last attempt, is not an error of the
       // caller's own statement.
-      const isOwn = error === failure && !isRetryable(error);
+      const isOwn = error === failure &&
+        !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");
     }
   }
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof DatabaseError && error.kind === "retryable";
 }
 
 /** Runs one operation like an HTTP request: it first checks the caller's access. */

@@ -1,4 +1,3 @@
-import type { Admission } from "../../guard/admission.ts";
 import { noDebit } from "../../guard/budget/debit.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
@@ -228,7 +227,7 @@ function answerGuarded(
   // The response to a repeated request counts as a request, but costs no budget.
   const answer = () =>
     byKey === null
-      ? admitAndRun(request, admission)
+      ? chain(admission.admit(), () => request.run(admission, null))
       : byKey((record) => request.run(admission, record), admission);
   const replying = catching(
     () => chain(admission.countRequest(), answer),
@@ -241,8 +240,4 @@ function answerGuarded(
     replying,
     (reply) => chain(admission.returnSolution(reply), () => admission.finishReply(reply)),
   );
-}
-
-function admitAndRun(request: RoutedRequest, admission: Admission): MaybePromise<Reply> {
-  return chain(admission.admit(), () => request.run(admission, null));
 }

@@ -163,7 +163,7 @@ function quoted(name: string): string {
 
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType, converted } = type;
-  const element = memberOf(type);
+  const element = { ...plainColumn, ...type, name: "element", dbName: "element" };
   // A cast needs the name of the type without the number, as in `timestamp(3) with time zone`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
@@ -185,8 +185,4 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
 /** Returns true if Postgres can sort elements, and so lists of them: it cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
-}
-
-function memberOf(type: DrizzleType): ColumnInfo {
-  return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }

@@ -26,11 +26,8 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
     // The last handler creates the response. If its path is `/*`, it is a middleware or no route.
-    const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
+    const [[, route] = []] =
+      handlers.findLast(([[, { path }]]) => !(path === "/*" || path === "*")) ?? [];
     return route?.path ?? "";
   }
-}
-
-function isForAll(path: string): boolean {
-  return path === "/*" || path === "*";
 }

@@ -10,7 +10,7 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
   let words: string[] = [];
   let depth = 0;
   const end = (to: number) => {
-    if (depth > 0) throw new Error(`the statement ${firstWords(words)} has no END`);
+    if (depth > 0) throw new Error(`the statement ${words.slice(0, 3).join(" ")} has no END`);
     if (words.length > 0) statements.push(script.slice(from, to).trim());
     [from, words, depth] = [to + 1, [], 0];
   };
@@ -48,10 +48,6 @@ function hasBody(words: readonly string[]): boolean {
 function opensBody(word: string, words: readonly string[]): boolean {
   const isTrigger = words.slice(1, 4).includes("TRIGGER");
   return isTrigger ? word === "BEGIN" : word === "ATOMIC" && words.at(-1) === "BEGIN";
-}
-
-function firstWords(words: readonly string[]): string {
-  return words.slice(0, 3).join(" ");
 }
 
 function tokenAt(script: string, at: number, { scriptTokens, endOf }: SqlSyntax): string {

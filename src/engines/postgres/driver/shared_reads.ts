@@ -92,7 +92,7 @@ export class SharedReads {
    */
   read(
     statement: Statement,
-    keep: KeepRow = keepAll,
+    keep: KeepRow = () => true,
     identity: DatabaseIdentity | null = null,
   ): Promise<QueryResult | null> {
     return new Promise((resolve, reject) => {
@@ -214,8 +214,4 @@ function send(
   const read = { text, values: values.map(toPostgresText) };
   if (identity === null) return connection.read(text, read.values, keep, true);
   return connection.readAfter?.(identityStatement(identity), read, keep) ?? null;
-}
-
-function keepAll(): boolean {
-  return true;
 }

@@ -288,7 +288,7 @@ export interface BusyRetry {
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();
-  for (let delayMs = 1;; delayMs = nextDelayMs(delayMs)) {
+  for (let delayMs = 1;; delayMs = Math.min(2 * delayMs, 16)) {
     try {
       return attempt();
     } catch (error) {
@@ -298,9 +298,4 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
     }
     await sleep(delayMs);
   }
-}
-
-/** Doubles the delay: most locks are held for only a few milliseconds. */
-function nextDelayMs(delayMs: number): number {
-  return Math.min(2 * delayMs, 16);
 }

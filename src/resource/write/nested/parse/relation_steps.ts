@@ -248,7 +248,8 @@ function requireWritableChildren(
   { relation, target }: RelationRequests,
 ): void {
   const columns = relation.steps[0].other;
-  const place = placeOf(change);
+  const place = change.connect[0]?.bodyPath ?? change.disconnect[0]?.bodyPath ??
+    change.removesOthers ?? change.around.bodyPath;
   if (!target.capabilities.enableUpdate) {
     throw atBodyPath(invalidField("cannot be changed here"), place);
   }
@@ -284,8 +285,4 @@ function requireWritableLinks(change: RelationChange, link: Resource | undefined
   const removed = change.disconnect[0]?.bodyPath ?? change.removesOthers;
   if (removed === null || enableDelete) return;
   throw atBodyPath(invalidField("cannot be unlinked: no links are deleted here"), removed);
-}
-
-function placeOf({ connect, disconnect, removesOthers, around }: RelationChange): BodyPath {
-  return connect[0]?.bodyPath ?? disconnect[0]?.bodyPath ?? removesOthers ?? around.bodyPath;
 }
