@@ -99,13 +99,11 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
   return { routes: serveLive(app, { ...parts, ...bodies, responder }), bodies };
 }
 
-interface LiveRoutesDependencies extends BodyReadingOptions {
-  readonly table: RouteTable;
-  readonly hubs: LiveHubs;
-  readonly resolved: ResolvedConfig;
+interface LiveRoutesDependencies
+  extends
+    BodyReadingOptions,
+    Pick<AppRoutesDependencies, "table" | "hubs" | "resolved" | "parseUser" | "runtime"> {
   readonly responder: Responder;
-  readonly parseUser: (value: unknown) => User | null;
-  readonly runtime: Runtime;
 }
 
 /** Adds the route of multiplexed streams if a resource is subscribable. Returns the app. */

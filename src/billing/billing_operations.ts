@@ -63,24 +63,16 @@ export interface BillingOperationsOptions {
  * The operations at the provider. They throw a 501 `billing-unsupported` if the provider does not
  * offer the operation, and a 502 `billing-failed` if it refuses or does not respond.
  */
-export interface BillingOperations {
+export interface BillingOperations
+  extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
   /** Creates a page on which a customer pays. Throws a 422 for an unknown plan or price. */
   checkout(request: CheckoutRequest): Promise<CheckoutSession>;
   /** Creates a page at the provider on which a customer manages subscriptions. */
   createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
-  /** Returns the subscriptions of a customer. */
-  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
-  /** Returns a subscription by its id, or null if the id is unknown. */
-  getSubscription(id: string): Promise<BillingSubscription | null>;
   /** Cancels a subscription when the paid period ends, or immediately if `atPeriodEnd` is false. */
   cancelSubscription(
     id: string,
     options?: { readonly atPeriodEnd?: boolean | undefined },
-  ): Promise<BillingSubscription>;
-  /** Changes a subscription to another price. */
-  updateSubscription(
-    id: string,
-    options: { readonly priceId: string },
   ): Promise<BillingSubscription>;
   /** Reports the usage of a subscription to the provider. */
   reportUsage(request: UsageRequest): Promise<void>;

@@ -1,13 +1,13 @@
+import type { CliService } from "./cli_service.ts";
 import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { printable } from "./printable.ts";
 
 /** The information that the command line prints when the service starts. */
-export interface BannerContents {
+export interface BannerContents
+  extends Pick<CliService, "subject" | "rights" | "accountsIn" | "streams"> {
   readonly version: string;
-  /** The text after "Serving" in the banner, for example `shop.db, read-only`. */
-  readonly subject: string;
   readonly host: string;
   readonly port: number;
   /** The percent-encoded paths of the resources. */
@@ -16,12 +16,6 @@ export interface BannerContents {
   readonly indexPath: string;
   /** The width of the terminal, in characters. */
   readonly width: number;
-  /** The rights of callers; null if a configuration file defines them. */
-  readonly rights: CliRights | null;
-  /** The file with the accounts; undefined for a service without accounts. */
-  readonly accountsIn?: string | undefined;
-  /** A sentence that says which changes live streams show. */
-  readonly streams?: string | undefined;
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of a request that the banner shows as an example. */
   readonly example: string;

@@ -1,9 +1,10 @@
+import type { SourceArguments } from "./database/command_config.ts";
 import { isServerUrl, withParameter } from "../engines/server_url.ts";
 import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { ServeConfig } from "../app/serve.ts";
 import { type CommandWords, Misuse, readCommandWords } from "./command_options.ts";
-import { type GivenAdditions, readAdditions } from "./database/additions.ts";
+import { readAdditions } from "./database/additions.ts";
 import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_keys.ts";
 import { readSchemaOption } from "./database/schema_names.ts";
 import { serveCommandLineOptions } from "./serve_options.ts";
@@ -12,20 +13,14 @@ import { serveCommandLineOptions } from "./serve_options.ts";
  * The arguments for serving a database, a configuration file or the demonstration. By default, the
  * configuration file in the current folder is served.
  */
-export interface ServeCommand extends GivenAdditions {
+export interface ServeCommand extends SourceArguments {
   readonly kind: "serve";
-  /** The file or URL of a database; null if the arguments name none. */
-  readonly database: string | null;
-  /** The path of the configuration file; null without the option `--config`. */
-  readonly config: string | null;
   readonly port: number | null;
   readonly host: string | null;
   readonly public: boolean;
   /** The options of the service for proxies; absent if the arguments name none. */
   readonly proxies?: Pick<ServeConfig, "abuseProtection" | "mountedAt">;
   readonly write: boolean;
-  /** The Postgres schemas with the tables; null for the first schema in the search path. */
-  readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. */
   readonly keys: DeclaredKeys;
   /** True if triggers in the database record the changes of all programs. */

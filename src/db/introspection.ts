@@ -11,7 +11,6 @@ import {
   type TableInfo,
 } from "../schema/table_info.ts";
 import type { IndexInfo } from "../schema/table_constraints.ts";
-import type { ViewInfo } from "../schema/view_info.ts";
 import type { FunctionProcedure } from "./functions/database_function.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
@@ -84,16 +83,10 @@ export interface LeftOut {
 }
 
 /** A table as introspection reads it, before its foreign keys are resolved to tables. */
-export interface TableDraft {
-  readonly name: string;
-  readonly schema: string | null;
-  /** The table's name in the URLs of the API. */
-  readonly label: string;
+export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" | "view"> {
   /** The comment on the table; absent for none. */
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
-  /** The writes that a view or a materialized view accepts; null for a table. */
-  readonly view: ViewInfo | null;
   /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
   /** True if rows cannot be written, as in a table whose key is not enforced. */

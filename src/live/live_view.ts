@@ -1,6 +1,5 @@
 import type { Grant } from "../auth/authorize.ts";
-import type { Filter } from "../filter/filter.ts";
-import type { Relation } from "../schema/relation.ts";
+import type { Filter, Related } from "../filter/filter.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
@@ -30,12 +29,7 @@ export interface LiveView {
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 
-export interface ShownRelation {
-  readonly relation: Relation;
-  /** Selects the related rows that are included. */
-  readonly filter: Filter;
-  /** Selects the rows of the join table of a `manyToMany` relation that count. */
-  readonly links: Filter;
+export interface ShownRelation extends Pick<Related, "relation" | "filter" | "links"> {
   /** True if indexes and keys without NULL lead from an included row to the rows including it. */
   readonly isIndexed: boolean;
   /** The relations that the included rows themselves include. */

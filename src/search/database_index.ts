@@ -1,23 +1,17 @@
-import type { Connection, Driver } from "../db/driver.ts";
+import type { Driver } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
-import type { SearchQuery } from "./search_query.ts";
 import { engineOf } from "../db/engine/engine.ts";
 
-export interface DocumentTable {
+export interface DocumentTable extends LocalIndex {
   /** Describes the format of the tables. If it changes, the tables are created again. */
   readonly shape: string;
   /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
-  /** See {@link LocalIndex.needsSavepoint}. */
-  readonly needsSavepoint: boolean;
-  write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
-  /** Returns a SELECT of the matching documents, as {@link LocalIndex.matches} does. */
-  matches(query: SearchQuery, within: Fragment | null): Fragment;
   /** Returns a SELECT of at most `most` keys in index order, starting after a key if given. */
   keysAfter(after: Key | null, most: number): Fragment;
 }

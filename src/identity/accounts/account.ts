@@ -1,16 +1,12 @@
+import type { UserRow } from "./users_table.ts";
 import { createHash } from "node:crypto";
 import type { User } from "../../auth/user.ts";
 
 /** An account: a user that logs in with an e-mail address and a password. */
-export interface Account {
-  readonly id: string;
-  /** The e-mail address in the normalized form of `normalizeEmail`. */
-  readonly email: string;
-  readonly name: string | null;
+export interface Account extends Pick<UserRow, "id" | "email" | "name" | "passwordHash"> {
   readonly roles: readonly string[];
   /** True if the account can neither log in nor use a session. */
   readonly isDisabled: boolean;
-  readonly passwordHash: string;
 }
 
 /** An account to add. The store creates its id. */

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { hashOfToken, makeToken } from "../opaque_token.ts";
-import { hasMemberTypes } from "./account.ts";
+import { type Account, hasMemberTypes } from "./account.ts";
 import {
   type AccountReply,
   type AccountRequest,
@@ -18,10 +18,7 @@ import { readSignupCookie } from "../signups/signup_cookie.ts";
 export type SignupFields = ReturnType<typeof readSignup>;
 
 /** A signup before its link was followed. It is stored under the hash of the link's token. */
-interface PendingSignup {
-  readonly email: string;
-  readonly name: string | null;
-  readonly passwordHash: string;
+interface PendingSignup extends Pick<Account, "email" | "name" | "passwordHash"> {
   readonly expiresAt: number;
 }
 

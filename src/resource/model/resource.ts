@@ -8,7 +8,6 @@ import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
-import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -17,14 +16,12 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Indexer } from "../../search/indexer.ts";
 import type { OpenIndex } from "../../search/open_index.ts";
-import type { EtagPolicy } from "../http/etag.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { InflightResponses } from "../http/inflight_responses.ts";
 import type { AnyApi, CodeApi } from "./code_api.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
-import type { FieldPolicy } from "./field_policy.ts";
 import type { CallerFields, FieldListName } from "./caller_fields.ts";
 
 export interface CodeCaller {
@@ -136,7 +133,7 @@ export interface SharedParts {
 }
 
 /** A resolved resource: one served table with every option and default, as the app uses it. */
-export interface Resource extends SharedParts {
+export interface Resource extends SharedParts, CallerFields {
   /** The table's name, for messages. */
   readonly name: string;
   /** The path of the resource, with the base path, percent-encoded: `/api/notes`. */
@@ -150,8 +147,6 @@ export interface Resource extends SharedParts {
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
-  /** The fields that the caller can use. Outside of a request, all that any caller can use. */
-  readonly fields: FieldPolicy;
   /** Returns the parts that depend on a caller's fields; null if all callers have equal fields. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
@@ -164,18 +159,10 @@ export interface Resource extends SharedParts {
    * fields depend on the caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that other callers can read, but not the caller of this request. */
-  readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that statements can read: all, or those that a database role can read. */
   readonly stored: readonly ColumnInfo[];
-  /** The columns whose values the caller's database role cannot insert. Absent for none. */
-  readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** True if responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
-  /** Identifies the fields of the caller. Empty if all callers have the same fields. */
-  readonly fieldsKey: string;
-  /** The fields that aggregates can use: the readable fields. */
-  readonly groups: AggregateColumns;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**
@@ -203,7 +190,6 @@ export interface Resource extends SharedParts {
   readonly imports: ImportPolicy;
   /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;
-  readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
   /** A filter for the rows that are not marked as deleted. */
   readonly undeleted: Filter;

@@ -7,21 +7,17 @@ import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import { parseGroupOrder } from "../../plan/order.ts";
 import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
-import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import type { AggregatePlan, Metric } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
-export interface AggregateQuery {
-  readonly keys: readonly GroupKey[];
+export interface AggregateQuery extends Pick<AggregatePlan, "keys" | "having" | "order" | "limit"> {
   /** The requested metrics. If the request names none, the count. */
   readonly metrics: readonly Metric[];
   /** Metrics that are not requested, but used in `having` or `order`. */
   readonly furtherMetrics: readonly Metric[];
-  readonly having: Filter;
-  readonly order: readonly OrderKey[];
-  readonly limit: number;
 }
 
 /** The maximum number of groups in one response, with and without `limit`. */

@@ -1,10 +1,10 @@
+import type { FieldSchema } from "../../openapi/fields.ts";
 import { isPolicy } from "../../auth/policy.ts";
 import type { Access, AccessPolicy } from "../../auth/authorize.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** A resource as the dashboard needs it: its fields, and who may access its rows. */
@@ -17,14 +17,9 @@ export type AllowedCallers =
   | "users by scope"
   | "nobody";
 
-interface FieldFacts {
-  readonly name: string;
+interface FieldFacts extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum"> {
   /** The comment on the column in the database; null for none. */
   readonly description: string | null;
-  readonly type: ColumnKind | "any" | "computed";
-  /** Present if JSON contains the numbers as strings of digits, because doubles are inexact. */
-  readonly wide?: true;
-  readonly nullable: boolean;
   /** True if no response contains the field. */
   readonly hidden: boolean;
   /** True if some caller may write the field. The operator can write also other fields. */
@@ -33,7 +28,6 @@ interface FieldFacts {
   readonly immutable: boolean;
   readonly filterable: boolean;
   readonly sortable: boolean;
-  readonly enum?: readonly string[];
   readonly references?: { readonly resource: string; readonly field: string };
 }
 

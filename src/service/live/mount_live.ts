@@ -1,3 +1,4 @@
+import type { RouteHandlersOptions } from "../route_handlers.ts";
 import type { Context, Hono } from "@hono/hono";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { User } from "../../auth/user.ts";
@@ -26,7 +27,6 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
 import { type BodyReadingOptions, type BodyRequest, readBodyRequest } from "../hono_app.ts";
 import type { AppEnv } from "../middleware.ts";
-import type { Responder } from "../responder.ts";
 import { addInnerRequestInfo, copyConnectionInfo, type InnerRequest } from "../request_context.ts";
 import { callerHeaders } from "../../protocol/caller_headers.ts";
 import { type ProblemBody, problemTypeBase } from "../../protocol/problem_codes.ts";
@@ -37,17 +37,15 @@ import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { problemOfStatus } from "../http_exception.ts";
 
-interface MountLiveOptions extends BodyReadingOptions {
-  readonly table: RouteTable;
-  readonly parseUser: (value: unknown) => User | null;
+interface MountLiveOptions
+  extends
+    BodyReadingOptions,
+    Pick<RouteHandlersOptions, "table" | "parseUser" | "responder" | "mountedAt"> {
   /**
    * Counts a new multiplexed stream and its subscriptions against the limits of a user and an IP
    * address. Returns a function that ends this. Throws a 429 above a limit.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
-  readonly responder: Responder;
-  /** The mount path that a proxy has removed from the request's path. */
-  readonly mountedAt: string;
   prefixOf(context: Context<AppEnv>): string;
   fetch(request: Request, info: unknown): Promise<Response>;
   readonly runtime: Runtime;

@@ -73,7 +73,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   async next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null> {
-    const part = "changes" in from && from.to === null ? from : null;
+    const part = isUnfinished(from) ? from : null;
     const start = part?.from ?? ("changes" in from ? from.to : from);
     if (start?.kind !== "snapshot") return null;
     const page = await this.#reader.changes({
@@ -179,4 +179,8 @@ class PostgresChangeLog implements ChangeLog {
     this.#epoch = position.epoch;
     return position;
   }
+}
+
+function isUnfinished(from: Position | ChangeLogStep): from is UnfinishedStep {
+  return "changes" in from && from.to === null;
 }

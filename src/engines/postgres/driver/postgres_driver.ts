@@ -28,8 +28,8 @@ import { begin, runTransaction } from "./transactions/postgres_transaction.ts";
 import { commitListeners, transactionGuard } from "../../../db/transact.ts";
 
 /** The parts of a Postgres driver that depend on the client library, and the driver's settings. */
-export interface PostgresDriverOptions {
-  readonly label: string;
+export interface PostgresDriverOptions
+  extends Pick<Driver, "label" | "isShared" | "signals" | "schemaSignals"> {
   readonly sessions: readonly PostgresSession[];
   /** The maximum number of sessions that run reads which can examine many rows. */
   readonly maxReads: number;
@@ -38,13 +38,8 @@ export interface PostgresDriverOptions {
   /** True if clients see the messages that RAISE sends. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
-  /** True if other processes can write to the database. */
-  readonly isShared: boolean;
   /** True if a pooler can run each transaction on another connection. */
   readonly isPooled?: boolean;
-  /** The signals to other processes, or null if the connections do not support LISTEN. */
-  readonly signals: Signals | null;
-  readonly schemaSignals?: Driver["schemaSignals"];
   /** True if a connection can send several statements before the first response. Default: false. */
   readonly pipelines?: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no query plans. */

@@ -1,3 +1,4 @@
+import type { TableInfo } from "../../../../schema/table_info.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
@@ -8,12 +9,9 @@ export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
-export interface CatalogueTable {
+export interface CatalogueTable
+  extends Pick<TableInfo, "name" | "schema" | "label" | "description"> {
   readonly id: string;
-  readonly name: string;
-  readonly schema: string | null;
-  /** The name of the table in paths and error messages. */
-  readonly label: string;
   /** The SELECT of a view or materialized view. Null for a table. */
   readonly view: string | null;
   /** The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. */
@@ -28,8 +26,6 @@ export interface CatalogueTable {
   readonly isStored: boolean;
   /** True if the table also contains the rows of tables that inherit from it. */
   readonly isInherited: boolean;
-  /** The comment on the table, or null. */
-  readonly description: string | null;
 }
 
 /** Returns the tables in the catalog, and, apart from these, the tables that cannot be served. */
