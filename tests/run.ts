@@ -12,6 +12,7 @@ import { pathToFileURL } from "node:url";
 import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
 import { diskFolder } from "./support/disk.ts";
 import { endedProcesses } from "./support/ended_processes.ts";
+import { serveScratchDatabases } from "./support/scratch_databases.ts";
 import {
   sumOf,
   testOutputReader,
@@ -226,11 +227,13 @@ async function runOnLanes(
     // One after the other: each takes a port that is free.
     while (servers.length < lanes) servers.push(await postgresForTests());
     await Promise.all(servers.map(async (server) => {
-      const env = { ...environment, ...environmentOf(server) };
+      const databases = "url" in server ? serveScratchDatabases(server.url) : null;
+      const env = { ...environment, ...environmentOf(server, databases?.url) };
       for (const part of waiting) {
-        if (stopping.aborted) return;
+        if (stopping.aborted) break;
         results.push(await runPart(await withProgram(part, folder), env, stopping));
       }
+      await databases?.stop();
     }));
   } finally {
     for (const server of servers) if ("stop" in server) await server.stop();
@@ -262,10 +265,12 @@ async function postgresForTests(): Promise<PostgresCluster> {
   });
 }
 
-function environmentOf(postgres: PostgresCluster): Record<string, string> {
-  return "url" in postgres
-    ? { TEST_POSTGRES_URL: postgres.url }
-    : { TEST_POSTGRES_MISSING: postgres.missing };
+function environmentOf(postgres: PostgresCluster, databases?: string): Record<string, string> {
+  if ("missing" in postgres) return { TEST_POSTGRES_MISSING: postgres.missing };
+  return {
+    TEST_POSTGRES_URL: postgres.url,
+    ...(databases !== undefined && { TEST_SCRATCH_DATABASES: databases }),
+  };
 }
 
 /** Null when the run ended before its summary. */

@@ -3,17 +3,9 @@ import { openSearch, type OpenSearchOptions } from "../../exports/opensearch.ts"
 import { longSearchCases, searchCases } from "../http/search_cases.ts";
 import { as, createNotes, find, type SearchEngine, withNotes } from "../http/search_support.ts";
 import { worldCases } from "../http/search_worlds.ts";
-import { everyEngine } from "../support/engines.ts";
-import { openSearchServer } from "../support/open_search.ts";
 import { testUnless } from "../support/skip.ts";
 import { startTlsProxy, tlsProxyMissing, tlsProxyUser } from "../support/tls_proxy.ts";
-
-const server = await openSearchServer();
-const missing = "missing" in server ? server.missing : null;
-const node = "url" in server ? server.url : "";
-
-const [engine] = everyEngine;
-if (engine === undefined) throw new Error("There is an engine");
+import { database, missing, node } from "./open_search_support.ts";
 
 let indexes = 0;
 
@@ -26,7 +18,7 @@ function withOpenSearch(
     const prefix = `test_${Deno.pid}_${indexes++}_`;
     const adapter = () => openSearch({ node, indexPrefix: prefix, timeoutMs: 10_000, ...options });
     try {
-      await work({ name: "OpenSearch", engine: engine as SearchEngine["engine"], adapter }, prefix);
+      await work({ name: "OpenSearch", engine: database, adapter }, prefix);
     } finally {
       const answer = await fetch(`${node}/${prefix}*`, { method: "DELETE" });
       await answer.body?.cancel();
@@ -124,7 +116,7 @@ testUnless(
 Deno.test("a server that does not answer costs no write, and a search is a 503", async () => {
   const adapter = () => openSearch({ node: "http://127.0.0.1:1", timeoutMs: 1_000 });
   await withNotes(
-    { name: "", engine: engine as SearchEngine["engine"], adapter },
+    { name: "", engine: database, adapter },
     async (service) => {
       await createNotes(service, [{ id: 1, title: "needle" }]);
       const { status, body } = await service.get("/api/notes/search?q=needle", as("ada"));

@@ -1,9 +1,13 @@
 import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { dirname } from "node:path";
-import postgres from "postgres";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import type { OpenDatabaseOptions } from "../../src/engines/open_driver.ts";
+import {
+  type ScratchDatabases,
+  scratchDatabases,
+  scratchDatabasesAt,
+} from "./scratch_databases.ts";
 import { testPostgres } from "./skip.ts";
 import type { Database } from "../../src/db/database.ts";
 
@@ -131,29 +135,31 @@ export async function createScratchDatabase(
   template: string = "template1",
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
-  await administer(adminUrl, async (admin) => {
-    const [row] = await admin`SHOW server_version_num`;
-    // A copy of the files takes two thirds of the time of the default of Postgres 15.
-    const strategy = Number(row?.server_version_num) >= 150_000 ? "STRATEGY file_copy" : "";
-    await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE "${template}" ${strategy}`);
-  });
+  await administer(adminUrl, (databases) => databases.create(name, template));
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => administer(adminUrl, (admin) => admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`)),
+    drop: () => administer(adminUrl, (databases) => databases.drop(name)),
   };
 }
 
-/** By the library alone, which opens no pool: most tests create a database. */
+/**
+ * Administers the server of the run through the runner, if there is one: a connection takes three
+ * times as long as what it is needed for, and a test must leave none open.
+ */
 async function administer(
   adminUrl: string,
-  work: (admin: postgres.Sql) => Promise<unknown>,
+  work: (databases: ScratchDatabases) => Promise<void>,
 ): Promise<void> {
-  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
+  const shared = Deno.env.get("TEST_SCRATCH_DATABASES");
+  if (shared !== undefined && adminUrl === Deno.env.get("TEST_POSTGRES_URL")) {
+    return await work(scratchDatabasesAt(shared));
+  }
+  const databases = scratchDatabases(adminUrl);
   try {
-    await work(admin);
+    await work(databases);
   } finally {
-    await admin.end();
+    await databases.end();
   }
 }
