@@ -109,7 +109,9 @@ function parseOrderKey(
       );
     }
     const known = readable.filter((column) => sortable.has(column) && isSortable(column));
-    const hint = didYouMean(name, known.map(({ name }) => name));
+    const hint = name.includes("(")
+      ? ". Write a field of a related row as relation.field"
+      : didYouMean(name, known.map(({ name }) => name));
     throw new Problem(
       "invalid-parameter",
       `Cannot order by "${name.slice(0, 20)}": it is not a sortable field${hint}`,

@@ -77,7 +77,7 @@ export function viewOf(
   include: readonly Include[] = noIncludes,
 ): View {
   const { fields: { readable }, computed, safeNumbers } = resource;
-  const visible = select === undefined ? readable : parseSelect(select, resource);
+  const visible = select === undefined ? readable : parseSelect(select, resource, include);
   return { visible, computed, include, safeNumbers };
 }
 
