@@ -60,7 +60,7 @@ export {
 } from "./src/resource/model/procedure.ts";
 export type { HookContext, Hooks } from "./src/resource/model/hooks.ts";
 export { type ActAsOptions, byDatabase } from "./src/auth/act_as.ts";
-export type { User } from "./src/auth/user.ts";
+export type { User } from "./src/auth/authorize.ts";
 export { policy } from "./src/auth/policy.ts";
 export type { Filter } from "./src/filter/filter.ts";
 export { andRules as and, notRule as not, orRules as or } from "./src/filter/rule.ts";

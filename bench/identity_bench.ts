@@ -4,8 +4,8 @@
  * in alternating turns. Also measures one identification alone.
  */
 import { sign } from "@hono/hono/jwt";
-import { createCredentials } from "../src/auth/credentials.ts";
-import { parseUser } from "../src/auth/user.ts";
+import { createCredentials } from "../src/auth/authenticator.ts";
+import { parseUser } from "../src/auth/authorize.ts";
 import { jwtAuth } from "../exports/auth.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";
 import type { AuthenticatorDependencies } from "../src/identity/authenticator_dependencies.ts";

@@ -18,7 +18,7 @@ import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
 import { table } from "../src/schema/table.ts";
 import { tableInfoOf } from "../src/schema/table_like.ts";
-import { canonicalValueText } from "../src/schema/canonical_value.ts";
+import { canonicalValueText } from "../src/schema/exact_json.ts";
 import { sqliteDialect } from "../src/engines/sqlite/sql/dialect.ts";
 import { sqliteText } from "../src/engines/sqlite/sql/text_operators.ts";
 

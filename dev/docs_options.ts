@@ -5,7 +5,7 @@
  *
  * `deno task docs:options` writes the documents, `--check` only compares.
  */
-import { serviceOptionRules } from "../src/app/config_options.ts";
+import { serviceOptionRules } from "../src/app/config.ts";
 import { openDatabaseOptionRules } from "../src/engines/open_driver.ts";
 import { postgresOptionRules } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";

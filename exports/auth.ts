@@ -50,4 +50,4 @@ export {
   type UserOfKey,
 } from "../src/identity/keys/api_key_auth.ts";
 export { type ApiKey, ApiKeys, type NewApiKey } from "../src/identity/keys/api_keys.ts";
-export type { AccountPowOptions } from "../src/guard/account_protection.ts";
+export type { AccountPowOptions } from "../src/guard/operation_protection.ts";

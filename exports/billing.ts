@@ -60,7 +60,7 @@ export type {
   VendorPayment,
   WebhookDelivery,
 } from "../src/billing/providers/billing_provider.ts";
-export type { ProviderOptions } from "../src/billing/providers/provider_options.ts";
+export type { ProviderOptions } from "../src/billing/providers/billing_provider.ts";
 export {
   lemonSqueezy,
   type LemonSqueezyOptions,

@@ -9,7 +9,7 @@ export type {
   CaptchaQuestion,
   CaptchaVerifier,
 } from "../src/guard/captcha/captcha_verifier.ts";
-export { hcaptcha } from "../src/guard/captcha/hcaptcha.ts";
-export { recaptcha, type RecaptchaOptions } from "../src/guard/captcha/recaptcha.ts";
+export { hcaptcha } from "../src/guard/captcha/siteverify_protocol.ts";
+export { recaptcha, type RecaptchaOptions } from "../src/guard/captcha/siteverify_protocol.ts";
 export type { SiteVerifyOptions } from "../src/guard/captcha/siteverify_protocol.ts";
-export { turnstile } from "../src/guard/captcha/turnstile.ts";
+export { turnstile } from "../src/guard/captcha/siteverify_protocol.ts";

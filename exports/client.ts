@@ -119,7 +119,7 @@ export type {
   LiveStatus,
   RowDescription,
 } from "../src/client/live/live_messages.ts";
-export { prefetch } from "../src/client/live/prefetch.ts";
+export { prefetch } from "../src/client/live/list_source.ts";
 export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
@@ -137,9 +137,9 @@ export type {
   UniqueKeyOption,
   UpdateOptionsOf,
   WriteRequestOptions,
-} from "../src/api/write_options.ts";
+} from "../src/api/resource_client.ts";
 export { createOutbox } from "../src/client/outbox/create_outbox.ts";
-export type { JobConflict, OnConflict } from "../src/client/outbox/conflict.ts";
+export type { JobConflict, OnConflict } from "../src/client/outbox/send_job.ts";
 export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";
 export type { OutboxState } from "../src/client/outbox/job_view.ts";
 export { memoryStorage } from "../src/client/outbox/memory_storage.ts";

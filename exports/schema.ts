@@ -78,7 +78,7 @@ export type {
   ReferentialAction,
   SqlCondition,
 } from "../src/schema/table_constraints.ts";
-export type { ForeignKeyPart, TablePart } from "../src/schema/table_part.ts";
+export type { ForeignKeyPart, TablePart } from "../src/schema/table_like.ts";
 export type { CheckPart, IndexPart, TableCondition } from "../src/compile/table_parts.ts";
 export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
 export type {

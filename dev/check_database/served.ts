@@ -1,5 +1,5 @@
 import { type App, createApp } from "../../src/app/app.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { ServiceSchema } from "../../src/openapi/service_schema.ts";

@@ -1,7 +1,7 @@
 import type { Hono } from "@hono/hono";
 import { needsPolicies } from "../auth/act_as.ts";
-import { createCredentials } from "../auth/credentials.ts";
-import { createUserParser } from "../auth/user.ts";
+import { createCredentials } from "../auth/authenticator.ts";
+import { createUserParser } from "../auth/authorize.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig, OpenConfig } from "./config.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
@@ -44,9 +44,8 @@ import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts"
 import { authRoutersOf } from "../service/auth_routes.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
-import { createAppPages } from "./app_pages.ts";
+import { addMcpRoute, createAppPages } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
-import { addMcpRoute } from "./add_mcp_route.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";
 import { emptyTableFacts } from "../db/tables/table_facts.ts";

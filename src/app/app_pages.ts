@@ -2,7 +2,7 @@ import type { Driver } from "../db/driver.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { OpenapiInput } from "../openapi/openapi_input.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { RouteTable } from "../resource/routes/route_table.ts";
+import { methodProblem, type RouteTable } from "../resource/routes/route_table.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import { createClientPages } from "../service/client/client_pages.ts";
@@ -14,8 +14,16 @@ import {
   type ServicePage,
   worksWithoutStore,
 } from "../service/service_pages.ts";
+import type { Hono } from "@hono/hono";
+import type { User } from "../auth/authorize.ts";
+import type { McpHandler, McpHandlerDependencies } from "../mcp/mcp_call.ts";
+import { describeService } from "../openapi/service_schema.ts";
+import { type BodyReadingOptions, readBodyRequest } from "../service/hono_app.ts";
+import type { AppEnv } from "../service/middleware.ts";
+import { requireOwnHost } from "../mcp/require_own_host.ts";
+import { boundedText } from "../resource/http/request_body.ts";
 
-export interface AppPagesDependencies {
+interface AppPagesDependencies {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;
   readonly facts: OpenapiInput;
@@ -48,3 +56,88 @@ export function createAppPages(
   requireFreePagePaths(pages, table);
   return pages;
 }
+
+interface McpDependencies {
+  readonly facts: OpenapiInput;
+  readonly resolved: ResolvedConfig;
+  readonly runtime: Runtime;
+  readonly parseUser: (value: unknown) => User | null;
+  readonly ofTools: WeakSet<Request>;
+  readonly bodies: BodyReadingOptions;
+  readonly hono: Hono<AppEnv>;
+  fetch(request: Request, info?: unknown): Promise<Response>;
+}
+
+export async function addMcpRoute(
+  { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: McpDependencies,
+): Promise<void> {
+  const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
+  if (mcp === null) return;
+  // The cast is safe: this is the type of the module's export.
+  const { createMcp } = await import(creator) as {
+    createMcp(parts: McpHandlerDependencies): McpHandler;
+  };
+  const answer = createMcp({
+    options: mcp,
+    schema: describeService(facts, ""),
+    version: facts.info.version,
+    mountedAt,
+    maxRequestBytes: bodyLimit,
+    observe: runtime.observe,
+  });
+  mountMcp(hono, {
+    answer,
+    hosts: mcp.hosts,
+    trustedOrigins,
+    parseUser,
+    bodies,
+    fetch,
+    mark: (request) => void ofTools.add(request),
+  });
+}
+
+/** The path is a variable, so that bundlers do not follow it: only MCP needs the package. */
+const creator = "../mcp/mcp_responder.ts";
+
+const mcpPath = "/__service/mcp";
+
+interface MountMcpOptions {
+  readonly answer: McpHandler;
+  readonly hosts: readonly string[];
+  readonly trustedOrigins: ReadonlySet<string>;
+  readonly parseUser: (value: unknown) => User | null;
+  readonly bodies: BodyReadingOptions;
+  fetch(request: Request, info: unknown): Promise<Response>;
+  /** Marks a request as sent by an MCP tool. Called before the app handles the request. */
+  mark(request: Request): void;
+}
+
+/** Mounts MCP in a service's Hono app, after the existing routes. */
+function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
+  const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
+  hono.all(mcpPath, async (context) => {
+    const { raw, method } = context.req;
+    // GET and DELETE exist for MCP's streams and sessions, which this service does not have.
+    if (method !== "POST") throw methodProblem(method, ["POST"]);
+    requireOwnHost(raw, hosts, trustedOrigins);
+    const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
+    return await inTurn(() =>
+      answer({
+        request: bounded(raw, bytes),
+        user: caller.user()?.id ?? null,
+        fetch(request) {
+          mark(request);
+          return fetch(request, context.env);
+        },
+      })
+    );
+  });
+}
+
+/** Returns the request with the body that was already read. Throws a 413 for too many fields. */
+function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {
+  return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
+}
+
+/** Maximum number of JSON fields: 60,000 would block the MCP SDK for half a second. */
+const maxFields = 2_000;

@@ -1,6 +1,5 @@
-import type { Router } from "../auth/authenticator.ts";
-import type { Credentials } from "../auth/credentials.ts";
-import type { User } from "../auth/user.ts";
+import type { Credentials, Router } from "../auth/authenticator.ts";
+import type { User } from "../auth/authorize.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import {

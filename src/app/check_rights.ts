@@ -1,4 +1,4 @@
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import type { CallsFromCode } from "../resource/code/calls_from_code.ts";

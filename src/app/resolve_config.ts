@@ -1,5 +1,4 @@
-import type { AppConfig } from "./config.ts";
-import { serviceOptionRules } from "./config_options.ts";
+import { type AppConfig, serviceOptionRules } from "./config.ts";
 import { resolveAbuseProtection } from "../guard/abuse_protection_options.ts";
 import { resolveMcp } from "../mcp/mcp_options.ts";
 import { resolveOpenapi } from "../openapi/openapi_options.ts";

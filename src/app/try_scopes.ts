@@ -1,6 +1,5 @@
 import { isPolicy, type Policy } from "../auth/policy.ts";
-import type { ScopeResult } from "../auth/authorize.ts";
-import type { User } from "../auth/user.ts";
+import type { ScopeResult, User } from "../auth/authorize.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
 import { type Filter, relatedTerms, termsOnSameRow } from "../filter/filter.ts";
@@ -9,7 +8,7 @@ import {
   equalOperator,
   inOperator,
   notEqualOperator,
-} from "../filter/operators/value_operators.ts";
+} from "../filter/operators/operator_registry.ts";
 import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";

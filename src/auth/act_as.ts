@@ -1,6 +1,5 @@
 import { all } from "../filter/builders.ts";
-import type { ScopeOptions } from "./authorize.ts";
-import { isStorable, type User } from "./user.ts";
+import { isStorable, type ScopeOptions, type User } from "./authorize.ts";
 
 /** The database role and settings with which the statements of a request run. */
 export interface ActAsIdentity {

@@ -5,7 +5,7 @@ import { showValue } from "../problem/show_value.ts";
 import { Problem } from "../problem/problem.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { type AnyTable, isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.ts";
-import type { User } from "./user.ts";
+import type { User } from "./authorize.ts";
 
 /**
  * A named rule that says which rows of a table a user may access. A policy can be used as a scope,

@@ -1,7 +1,6 @@
-import type { CliService } from "./cli_service.ts";
+import type { CliRights, CliService } from "./cli_service.ts";
 import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
-import type { CliRights } from "./cli_rights.ts";
 import { printable } from "./printable.ts";
 
 /** The information that the command line prints when the service starts. */

@@ -1,7 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Middleware } from "../service/middleware.ts";
-import { checkToken, type CliRights } from "./cli_rights.ts";
+import { checkToken, type CliRights } from "./cli_service.ts";
 
 /**
  * Protects a local service against DNS rebinding: a web page can map its own host name to the

@@ -2,8 +2,7 @@ import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStoreFile } from "./command_options.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { decideCliRights } from "./cli_rights.ts";
-import type { CliService } from "./cli_service.ts";
+import { type CliService, decideCliRights } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 

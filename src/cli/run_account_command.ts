@@ -17,7 +17,7 @@ import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
-import type { KeysCommand, UsersCommand } from "./account_arguments.ts";
+import type { KeysCommand, UsersCommand } from "./arguments.ts";
 import { runOverStore } from "./command_store.ts";
 import { printable } from "./printable.ts";
 

@@ -3,7 +3,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../app/serve.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { makeServiceToken } from "./cli_rights.ts";
+import { makeServiceToken } from "./cli_service.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import { openReopening } from "./reopen/reopening_service.ts";

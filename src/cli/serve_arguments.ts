@@ -4,9 +4,8 @@ import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { ServeConfig } from "../app/serve.ts";
 import { type CommandWords, Misuse, readCommandWords } from "./command_options.ts";
-import { readAdditions } from "./database/additions.ts";
+import { readAdditions, readSchemaOption } from "./database/additions.ts";
 import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_keys.ts";
-import { readSchemaOption } from "./database/schema_names.ts";
 import { serveCommandLineOptions } from "./serve_options.ts";
 
 /**

@@ -6,9 +6,8 @@ import { table } from "../schema/table.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { databaseSearch } from "../engines/database_search.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
-import type { CliRights } from "./cli_rights.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
-import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
+import { type CliRights, type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 import type { Database } from "../db/database.ts";
 
 /** Serves the demonstration: a reading club with four related tables in memory. */

@@ -7,7 +7,7 @@ import {
   greaterOrEqualOperator,
   lessOperator,
   lessOrEqualOperator,
-} from "../filter/operators/value_operators.ts";
+} from "../filter/operators/operator_registry.ts";
 import type { OrderKey, PreviewSettings, ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";

@@ -1,4 +1,4 @@
-import { equalitySql } from "../filter/operators/value_operators.ts";
+import { equalitySql } from "../filter/operators/operator_registry.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { RelatedKeys, RelatedPlan } from "../plan/plan.ts";
 import type { RelationStep } from "../schema/relation.ts";

@@ -1,4 +1,4 @@
-import { equalitySql } from "../filter/operators/value_operators.ts";
+import { equalitySql } from "../filter/operators/operator_registry.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";

@@ -12,11 +12,10 @@ import {
   notBetweenOperator,
   notEqualOperator,
   outOperator,
-} from "../filter/operators/value_operators.ts";
+} from "../filter/operators/operator_registry.ts";
 import { readForeignKeyActions, type ReferenceOptions } from "../schema/column_options.ts";
 import type { ConditionWriter, SqlCondition } from "../schema/table_constraints.ts";
-import type { ColumnLike } from "../schema/table_like.ts";
-import type { ForeignKeyPart, TablePart } from "../schema/table_part.ts";
+import type { ColumnLike, ForeignKeyPart, TablePart } from "../schema/table_like.ts";
 import { sqlLiteral } from "../sql/create_table.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compileFilter } from "./where.ts";

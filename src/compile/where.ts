@@ -13,7 +13,7 @@ import {
   tableName,
   toStatement,
 } from "../sql/fragment.ts";
-import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
+import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
 import type { ReadPlan, RelatedColumn } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type Key, keysFilter } from "../plan/key.ts";

@@ -2,7 +2,7 @@ import { isSameName } from "../sql/fragment.ts";
 import { type Described, group, listOf, mapOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
+import { isAny, kindOfColumn } from "../schema/structured/structured_value.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,

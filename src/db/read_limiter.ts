@@ -2,7 +2,6 @@ import { FairQueue } from "../runtime/queues/fair_queue.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
-import { type ReadEnd, watchRead } from "./watch_read.ts";
 
 /**
  * The maximum number of waiting reads that can examine many rows. One identity can have half of
@@ -10,7 +9,7 @@ import { type ReadEnd, watchRead } from "./watch_read.ts";
  */
 export const maxWaitingReads = 400;
 
-export interface ReadLimiterOptions {
+interface ReadLimiterOptions {
   readonly maxRunning: number;
   /** The maximum number of waiting reads. One identity can have at most half of these reads. */
   readonly maxWaiting: number;
@@ -118,4 +117,47 @@ const reasons: Readonly<Record<ReadEnd, string>> = {
 
 function overloaded(reason: string): DatabaseError {
   return new DatabaseError("overloaded", new Error(`The read was not begun: ${reason}`));
+}
+
+/** The reason why a running or waiting read was ended: a timeout, or its client disconnected. */
+type ReadEnd = "late" | "left";
+
+/** Time until a read watches for a disconnected client, in milliseconds. Most reads are faster. */
+const lookForClientAfterMs = 50;
+
+/** Calls `end` once after `limitMs` or when the client disconnects. Returns a stop function. */
+export function watchRead(
+  limits: ReadLimits,
+  limitMs: number,
+  clock: Clock,
+  end: (why: ReadEnd) => void,
+): () => void {
+  let stop = clock.after(Math.min(limitMs, lookForClientAfterMs), () => {
+    if (limitMs <= lookForClientAfterMs) end("late");
+    else stop = watchClient(limits.signal, limitMs - lookForClientAfterMs, clock, end);
+  });
+  return () => stop();
+}
+
+function watchClient(
+  signal: AbortSignal,
+  leftMs: number,
+  clock: Clock,
+  end: (why: ReadEnd) => void,
+): () => void {
+  const stop = () => {
+    cancel();
+    signal.removeEventListener("abort", leave);
+  };
+  const leave = () => {
+    stop();
+    end("left");
+  };
+  const cancel = clock.after(leftMs, () => {
+    stop();
+    end("late");
+  });
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave);
+  return stop;
 }

@@ -21,7 +21,7 @@ import {
   lessOrEqualOperator,
   notEqualOperator,
   nullTest,
-} from "./operators/value_operators.ts";
+} from "./operators/operator_registry.ts";
 
 /** Builds the filter that every row matches, as an explicit "no restriction". */
 export function all(): Filter<never> {

@@ -1,6 +1,5 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { canonicalValueText } from "../schema/canonical_value.ts";
-import { writeJson } from "../schema/exact_json.ts";
+import { canonicalValueText, writeJson } from "../schema/exact_json.ts";
 import { and, type Comparison, type Filter, or } from "./filter.ts";
 import type { Operator } from "./operators/operator.ts";
 import {
@@ -10,7 +9,7 @@ import {
   isNullOperator,
   notEqualOperator,
   outOperator,
-} from "./operators/value_operators.ts";
+} from "./operators/operator_registry.ts";
 
 /**
  * Returns the canonical string of a filter. If two filters over a table have the same string, they

@@ -1,7 +1,7 @@
 import { didYouMean, nearestField } from "../problem/nearest_name.ts";
 import type { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
-import { isDocument } from "../schema/structured/kind_of_column.ts";
+import { isDocument } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
 import { and, type Filter, not, or, quantified, someRelated } from "./filter.ts";

@@ -1,4 +1,4 @@
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 import type { IdempotentAdmission } from "../idempotency/execute_idempotently.ts";
 import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/pow_protocol.ts";

@@ -5,20 +5,18 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { ResponseStorageShares } from "../idempotency/answer_shares.ts";
-import {
-  type AccountProtectionOptions,
-  defaultAccountBudget,
-  resolveAccountProtection,
-} from "./account_protection.ts";
 import { anonymousClass, authenticatedClass, mcpClass } from "./budget/budget_options.ts";
 import { createCaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { type BucketPolicy, fixedWindowPolicy, tokenBucketPolicy } from "./budget/token_bucket.ts";
 import { BucketStore } from "./budget/bucket_store.ts";
 import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
+  type AccountProtectionOptions,
+  defaultAccountBudget,
   type OperationProtection,
   type ProcedureProtectionOptions,
   type ProtectedResource,
+  resolveAccountProtection,
   resolveProcedureProtection,
   resolveProtections,
 } from "./operation_protection.ts";

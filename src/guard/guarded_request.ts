@@ -1,4 +1,4 @@
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 
 export interface GuardedRequest {
   readonly request: Request;

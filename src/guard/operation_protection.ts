@@ -1,7 +1,7 @@
 import type { Access } from "../auth/authorize.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaVerifier } from "./captcha/captcha_options.ts";
-import type { Trust } from "./pow/difficulty.ts";
+import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
   type GuardedKind,
@@ -11,6 +11,9 @@ import {
   type RateLimitOptions,
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
+import { type Described, either, group } from "../options/option.ts";
+import { callback, flag, whole } from "../options/option_kinds.ts";
+import { anonymousClass } from "./budget/budget_options.ts";
 
 export interface OperationProtection {
   /** The rate limit of the resource, which all its operations share. */
@@ -39,7 +42,7 @@ export interface ProtectedResource {
 }
 
 /** The app-wide settings from which protections (limits, challenges) are computed. */
-export interface ProtectionContext {
+interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
   /** Returns the rate limit for a resource's path, always as the same object. */
   rateLimitOf(url: string, options: RateLimitOptions): RateLimiter;
@@ -117,7 +120,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
 }
 
 /** Returns a required proof of work. Defaults come from `abuseProtection.pow`. */
-export function resolvePowGate(
+function resolvePowGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
 ): OperationProtection["pow"] {
@@ -126,7 +129,7 @@ export function resolvePowGate(
 }
 
 /** Throws if a cost exceeds the capacity of every budget, so that no caller could pay it. */
-export function requirePayableCost(
+function requirePayableCost(
   option: string,
   cost: number,
   { subject }: ProtectedResource,
@@ -138,4 +141,60 @@ export function requirePayableCost(
       `${subject}: ${option} is ${cost}, and a budget of the class "${name}" holds ${capacity}`,
     );
   }
+}
+
+/** The options of the proof of work that an account route always requires. */
+export type AccountPowOptions = Omit<PowGateOptions, "operations">;
+
+/** The default budget of an IP address for account routes, so that passwords cannot be guessed. */
+export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
+
+export const accountPowOptionRule = either(
+  flag(),
+  group(
+    {
+      difficulty: whole({ from: 1, to: maxDifficulty }),
+      trust: callback<Trust>(),
+    } satisfies Described<AccountPowOptions>,
+  ),
+).default(false);
+
+/** The limits and requirements of an account route, such as login, signup or password reset. */
+export interface AccountProtectionOptions {
+  /** Path of the route's options in error messages, for example `passwordAuth.login`. */
+  readonly path: string;
+  readonly cost: number;
+  readonly pow: boolean | AccountPowOptions;
+  /** The required CAPTCHA, or null if the route requires none. */
+  readonly captcha: { readonly action: string | undefined } | null;
+}
+
+/**
+ * Returns the protection of an account route. Throws a plain Error if it requires a CAPTCHA without
+ * a verifier, or if its cost exceeds the capacity of every budget.
+ */
+export function resolveAccountProtection(
+  { path, cost, pow, captcha }: AccountProtectionOptions,
+  abuse: ResolvedAbuseProtection,
+): OperationProtection {
+  const subject = "Cannot start";
+  requirePayableCost(`${path}.cost`, cost, { subject, url: "" }, abuse);
+  const hasOwn = abuse.budget?.classes[anonymousClass] === undefined;
+  if (hasOwn && cost > defaultAccountBudget.capacity) {
+    throw new Error(
+      `${subject}: ${path}.cost is ${cost}, and the budget of these routes holds ` +
+        `${defaultAccountBudget.capacity} (set abuseProtection.budget)`,
+    );
+  }
+  if (captcha !== null) {
+    requireCaptchaVerifier(captcha, abuse.captcha, `${subject}: ${path}.captcha`);
+  }
+  return {
+    rateLimit: null,
+    cost,
+    pow: pow === false ? null : resolvePowGate(pow === true ? {} : pow, abuse),
+    captcha,
+    overflowsToCaptcha: false,
+    isStream: false,
+  };
 }

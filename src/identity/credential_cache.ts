@@ -1,5 +1,5 @@
 import type { Identification } from "../auth/authenticator.ts";
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";

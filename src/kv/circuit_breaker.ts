@@ -1,5 +1,4 @@
-import { type Deadline, deadline as createDeadline } from "../runtime/deadline.ts";
-import type { Clock } from "../runtime/runtime.ts";
+import { type Clock, type Deadline, deadline as createDeadline } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 export interface StartedOperation {

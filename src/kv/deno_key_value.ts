@@ -1,12 +1,10 @@
 import { serializeValue, validateCommit, validatePage } from "./validate_commit.ts";
-import type { DenoKv, DenoKvAtomic } from "./deno_kv.ts";
+import { type DenoKv, type DenoKvAtomic, encodeRecord, type KvRecord } from "./deno_kv.ts";
 import type { KeyValue, KeyValueCheck, KeyValueCommit, KeyValueCommitResult } from "./key_value.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
-import type { Deadline } from "../runtime/deadline.ts";
 import { encodeKey } from "./key_encoding.ts";
-import { encodeRecord, type KvRecord } from "./deno_kv_record.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Deadline, Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /** A commit with its encoded keys and values, which all attempts share. */

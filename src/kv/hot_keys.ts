@@ -10,9 +10,8 @@ import {
   type QueueState,
 } from "./key_change.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { runAfterPendingIo, type Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
-import { runAfterPendingIo } from "../runtime/event_loop.ts";
 
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long a change is retried after those of other processes, in ms. Default: 3,000. */

@@ -1,13 +1,11 @@
 import { waitBackoff } from "../runtime/backoff.ts";
 import { CircuitBreaker, type StartedOperation } from "./circuit_breaker.ts";
-import { type Deadline, deadline } from "../runtime/deadline.ts";
-import type { DenoKv, DenoKvEntry } from "./deno_kv.ts";
+import { decodeRecord, type DenoKv, type DenoKvEntry, type KvRecord } from "./deno_kv.ts";
 import { AbandonedClaims } from "./abandoned_claims.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValuePage } from "./key_value.ts";
 import { isLockedError } from "./open_unlocked.ts";
-import { decodeRecord, type KvRecord } from "./deno_kv_record.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { type Deadline, deadline, type Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {

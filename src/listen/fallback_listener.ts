@@ -1,6 +1,6 @@
 import { reserveDescriptors } from "./reserved_descriptors.ts";
 import { type HealthListenerOptions, listenForHealth } from "./health_listener.ts";
-import { sleep } from "../runtime/event_loop.ts";
+import { sleep } from "../runtime/runtime.ts";
 
 const maxAttempts = 10;
 const listenAgainInMs = 10;

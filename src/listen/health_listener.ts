@@ -1,6 +1,5 @@
 import { Problem, problemReply } from "../problem/problem.ts";
-import { sleep } from "../runtime/event_loop.ts";
-import type { Clock } from "../runtime/runtime.ts";
+import { type Clock, sleep } from "../runtime/runtime.ts";
 
 export interface ListenAddress {
   readonly hostname: string;

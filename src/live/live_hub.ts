@@ -1,4 +1,4 @@
-import type { Credentials } from "../auth/credentials.ts";
+import type { Credentials } from "../auth/authenticator.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
 import { randomDelayBetween } from "../runtime/jitter.ts";

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import { isAny } from "../schema/structured/kind_of_column.ts";
+import { isAny } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
 export function withComment(schema: JsonSchema, { description }: ColumnInfo): JsonSchema {

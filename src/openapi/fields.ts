@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayWrite } from "../resource/write/values/parse_fields.ts";
-import { isAny, isDocument } from "../schema/structured/kind_of_column.ts";
+import { isAny, isDocument } from "../schema/structured/structured_value.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";

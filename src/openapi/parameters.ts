@@ -1,9 +1,8 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/model/resource.ts";
+import type { FieldListName, Resource } from "../resource/model/resource.ts";
 import { mayUpsert, uniqueKeysOf } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { describeRelation } from "./service_schema.ts";
-import type { FieldListName } from "../resource/model/caller_fields.ts";
 
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
   return parameters[name]?.(resource) ?? [];

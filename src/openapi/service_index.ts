@@ -1,5 +1,4 @@
-import { type Access, authorize } from "../auth/authorize.ts";
-import type { User } from "../auth/user.ts";
+import { type Access, authorize, type User } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { narrowForCaller } from "../resource/rights/caller_view.ts";

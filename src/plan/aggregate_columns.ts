@@ -1,5 +1,5 @@
 import { kindProperties } from "../schema/kinds/kind_properties.ts";
-import { hasExtremes, isAny, isSortable } from "../schema/structured/kind_of_column.ts";
+import { hasExtremes, isAny, isSortable } from "../schema/structured/structured_value.ts";
 import {
   type ColumnInfo,
   createTableInfo,

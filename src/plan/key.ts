@@ -1,13 +1,12 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
-import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
+import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
 import { Problem } from "../problem/problem.ts";
-import { writeJson } from "../schema/exact_json.ts";
-import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
+import { canonicalValueText, writeJson } from "../schema/exact_json.ts";
+import { isAny, kindOfColumn } from "../schema/structured/structured_value.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
 import { anyKeyText, unquotedKeyText } from "../schema/kinds/any_key.ts";
-import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** The primary key of a row: its values in key order. */
 export type Key = readonly unknown[];

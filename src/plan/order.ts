@@ -1,7 +1,7 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import { nameOfItem, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
-import { isDocument, isSortable } from "../schema/structured/kind_of_column.ts";
+import { isDocument, isSortable } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";

@@ -1,5 +1,4 @@
-import { type Access, authorize, type Grant } from "../auth/authorize.ts";
-import type { User } from "../auth/user.ts";
+import { type Access, authorize, type Grant, type User } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
 import type {
   AdditionalGrants,

@@ -1,5 +1,4 @@
-import { type Access, authorize, type Grant } from "../auth/authorize.ts";
-import type { User } from "../auth/user.ts";
+import { type Access, authorize, type Grant, type User } from "../auth/authorize.ts";
 import { noDebit } from "../guard/budget/debit.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { authorizeAdditional } from "./authorize_related.ts";

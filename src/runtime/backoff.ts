@@ -1,6 +1,5 @@
-import { sleep } from "./event_loop.ts";
 import { randomDelayBetween } from "./jitter.ts";
-import type { Runtime } from "./runtime.ts";
+import { type Runtime, sleep } from "./runtime.ts";
 
 /** The maximum waits of a backoff: first `firstMs`, and `factor` times as long after each try. */
 export interface Backoff {

@@ -1,5 +1,7 @@
 import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
 import { exactNumber } from "./exact_number.ts";
+import { kindProperties } from "./kinds/kind_properties.ts";
+import type { ColumnInfo } from "./table_info.ts";
 
 /**
  * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify`, and
@@ -259,4 +261,14 @@ function isExact(source: string, value: number): boolean {
 function defineOwn(members: object, name: string, value: unknown): void {
   const attributes = { enumerable: true, configurable: true, writable: true };
   Object.defineProperty(members, name, { value, ...attributes });
+}
+
+/** Returns a string for a value of a column, which is the same only for equal values. */
+export function canonicalValueText(value: unknown, column: ColumnInfo): string {
+  // JSON keeps the structure of lists in a list, which `String` would flatten.
+  const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
+  // With quotes, the string "5" differs from the number 5 in an `any` column.
+  if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
+  // `1.50` equals `1.5` in a decimal column without a fixed scale.
+  return kindProperties[column.kind].arithmetic === "decimal" ? shortestDecimal(text) : text;
 }

@@ -1,7 +1,7 @@
 import { parseCheckedJson } from "./exact_json.ts";
 import { safeKey } from "./kinds/any_key.ts";
 import { exactNumber, isExactNumber } from "./exact_number.ts";
-import { isAny, isDocument } from "./structured/kind_of_column.ts";
+import { isAny, isDocument } from "./structured/structured_value.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**

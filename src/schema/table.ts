@@ -5,19 +5,17 @@ import {
   columnInfoKey,
   columnInfoOf,
   type ColumnLike,
+  type DeclaredConstraints,
+  describeConstraints,
+  noConstraints,
   tableInfoKey,
   tableInfoOf,
   type TableLike,
+  type TablePart,
 } from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
-import {
-  type DeclaredConstraints,
-  describeConstraints,
-  noConstraints,
-  type TablePart,
-} from "./table_part.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,

@@ -1,5 +1,5 @@
 import { escapeHtml } from "../protocol/escape_html.ts";
-import { locateWords } from "./words.ts";
+import { locateWords } from "./search_query.ts";
 
 /** Maximum length of a string that is highlighted as a whole, in UTF-16 code units. */
 const maxWhole = 300;

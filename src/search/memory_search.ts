@@ -2,8 +2,7 @@ import { chunksOf, type Key, keyId } from "../plan/key.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { IndexBackend, IndexChange, SearchAdapter } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
-import type { SearchQuery } from "./search_query.ts";
-import { documentWords } from "./words.ts";
+import { documentWords, type SearchQuery } from "./search_query.ts";
 
 /**
  * A search adapter in memory, for development and for small tables. It finds substrings of words,

@@ -1,21 +1,22 @@
-import type { Key } from "../plan/key.ts";
+import { type Key, keyOf } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
-import { deadline } from "../runtime/deadline.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { deadline, type Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
 import { selectCandidateKeys } from "./select_candidate_keys.ts";
-import { fillIndex, type FillOptions, removeMissingDocuments } from "./fill_index.ts";
 import { findCandidateKeys, type SearchedReads } from "./find_candidate_keys.ts";
-import type { IndexedTable } from "./index_rows.ts";
+import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { indexedAlternatives, type IndexedComparisons, keysInSmallScope } from "./rows_in_scope.ts";
 import type { IndexBackend } from "./search_adapter.ts";
-import type { SearchIndex } from "./search_index.ts";
+import { readSearchedRows, type SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { searchUnavailable } from "./search_unavailable.ts";
 import { SearchVersions } from "./search_versions.ts";
+import { rowPages } from "../db/row_pages.ts";
+import { fetchCount } from "../db/rows.ts";
+import type { ReadPlan } from "../plan/plan.ts";
 
-export interface OpenIndexOptions {
+interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
   /** True if the app indexes the existing rows automatically. */
@@ -240,3 +241,65 @@ const failureShownMs = 5_000;
 
 const lostForGood =
   "The engine has lost the index, which only its deployer fills: index its rows again";
+
+interface FillOptions {
+  /** Stops the work after the current page of rows when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** Called after each page. Without it, the rows are not counted. */
+  readonly onProgress?: (progress: FillProgress) => void;
+}
+
+interface FillProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Indexes all rows page by page. Concurrent writes index their own. Rejects when aborted. */
+async function fillIndex(
+  table: IndexedTable,
+  { signal, onProgress }: FillOptions = {},
+): Promise<void> {
+  const { index: { table: info, driver, reader, undeleted }, backend } = table;
+  const total = onProgress === undefined
+    ? 0
+    : await fetchCount(driver, { kind: "count", table: info, where: undeleted }, reader);
+  const plan: ReadPlan = {
+    kind: "read",
+    table: info,
+    columns: info.primaryKey,
+    where: undeleted,
+    order: info.primaryKey.map((column) => ({ column, descending: false })),
+    after: null,
+    limit: null,
+  };
+  const pages = rowPages(() => driver, plan, reader);
+  for (let done = 0;;) {
+    signal?.throwIfAborted();
+    const { rows, isLast } = await pages.next(rowsPerPage);
+    if (rows.length > 0) {
+      await indexRows(table, rows.map((row) => keyOf(row, info)), { isAwaited: false });
+    }
+    done += rows.length;
+    onProgress?.({ done, total: Math.max(total, done) });
+    if (isLast) break;
+  }
+  await backend.markFilled();
+}
+
+/** Removes the documents of rows that do not exist any more or are soft-deleted. */
+async function removeMissingDocuments(table: IndexedTable): Promise<void> {
+  const { index, backend } = table;
+  for (let after: Key | null = null;;) {
+    const keys: readonly Key[] = await backend.keys(after, rowsPerPage);
+    const last = keys.at(-1);
+    if (last === undefined) return;
+    const rows = await readSearchedRows(index, keys, index.driver);
+    const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
+    if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
+    // The next page begins after a key that still exists, because no engine finds a removed key.
+    after = keys.findLast((key) => !gone.includes(key)) ?? after;
+  }
+}
+
+/** Number of rows in a page. Indexing so few rows does not noticeably delay other writes. */
+const rowsPerPage = 256;

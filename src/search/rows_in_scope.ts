@@ -1,6 +1,6 @@
 import type { Connection } from "../db/driver.ts";
 import type { Comparison, Filter } from "../filter/filter.ts";
-import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
+import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql/fragment.ts";
 import { matchKeyColumn } from "../sql/match_names.ts";

@@ -1,5 +1,4 @@
 import { Problem } from "../problem/problem.ts";
-import { wordsOf } from "./words.ts";
 
 /** A term: a part of the parameter `q`, between spaces, with at least one word. */
 export interface SearchTerm {
@@ -44,4 +43,74 @@ export function wordsAsWritten(
 
 function refused(message: string): Problem {
   return new Problem("invalid-parameter", `Cannot search: ${message}`);
+}
+
+/** A word at a place in a string. Words are compared in their folded form. */
+export interface Word {
+  readonly from: number;
+  readonly to: number;
+  /** The folded words: usually one, several for some ligatures and fractions. */
+  readonly folded: readonly string[];
+}
+
+/**
+ * Matches sequences of letters, digits and diacritical marks. In scripts without spaces between
+ * words, each letter counts as a word, so that several letters are found as a phrase.
+ */
+const wordPattern =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
+
+const plainWordPattern = /[a-z0-9]+/g;
+
+/** Maximum length of an indexed word. Longer words are truncated, because engines have limits. */
+const maxWordLength = 64;
+
+/**
+ * Returns the folded words of a string: lower case, without diacritics, with variants of letters
+ * unified. Engines receive these words from rows and from searches, so that all agree on words.
+ */
+export function wordsOf(text: string): readonly string[] {
+  if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];
+  const words: string[] = [];
+  for (const [found] of text.matchAll(wordPattern)) words.push(...foldWord(found));
+  return words;
+}
+
+/** Maximum length of an indexed document in characters. Engines reject longer ones. */
+const maxDocumentLength = 250_000;
+
+/** Returns the words of each string in a document, separated by spaces, for an engine. */
+export function documentWords(texts: readonly string[]): readonly string[] {
+  let left = maxDocumentLength;
+  return texts.map((text) => {
+    const part = text.slice(0, left);
+    left -= part.length;
+    return wordsOf(part).join(" ");
+  });
+}
+
+export function* locateWords(text: string): Generator<Word> {
+  for (const { 0: found, index } of text.matchAll(wordPattern)) {
+    yield { from: index, to: index + found.length, folded: foldWord(found) };
+  }
+}
+
+function foldWord(word: string): readonly string[] {
+  const lower = word.toLowerCase();
+  if (isAscii(lower)) return [cut(lower)];
+  // Marks that belong to one script, such as the vowels of Hindi, count as letters.
+  const plain = lower.normalize("NFKD").replaceAll(/[\p{M}&&\p{Script=Inherited}]+/gv, "")
+    .normalize("NFC").replaceAll("ς", "σ");
+  return plain.match(/[\p{L}\p{N}\p{M}]+/gu)?.map(cut) ?? [];
+}
+
+function cut(word: string): string {
+  if (word.length <= maxWordLength) return word;
+  // A truncated word must not end with half of a surrogate pair.
+  return word.slice(0, maxWordLength).replace(/[\ud800-\udbff]$/, "");
+}
+
+function isAscii(text: string): boolean {
+  // deno-lint-ignore no-control-regex -- all of ASCII
+  return /^[\x00-\x7f]*$/.test(text);
 }

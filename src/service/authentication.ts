@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from "@hono/hono";
-import type { Credentials } from "../auth/credentials.ts";
+import type { Credentials } from "../auth/authenticator.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Observer } from "../runtime/runtime.ts";
 import { isHttpException } from "./http_exception.ts";

@@ -1,8 +1,7 @@
 import { type Context, Hono } from "@hono/hono";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
-import type { Router } from "../auth/authenticator.ts";
-import type { Credentials } from "../auth/credentials.ts";
+import type { Credentials, Router } from "../auth/authenticator.ts";
 import { type LinkDependencies, linkToken, openLink } from "../resource/http/download_link.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import {
@@ -27,7 +26,7 @@ import type { ServicePage } from "./service_pages.ts";
 import { emptyStream } from "./responder.ts";
 import { METHOD_NAME_ALL, type Result, type Router as HonoRouter } from "@hono/hono/router";
 import { TrieRouter } from "@hono/hono/router/trie-router";
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 import { clientAddress } from "../guard/client_address.ts";
 import { type RequestQueues, runInTurn } from "../resource/http/large_bodies.ts";
 import type { WaitingRequest } from "../resource/http/request_scheduler.ts";

@@ -1,5 +1,5 @@
 import type { Context, Next } from "@hono/hono";
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 
 /** The context variables that all middlewares and routes of an app share. */
 export interface AppEnv {

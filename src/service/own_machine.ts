@@ -1,4 +1,4 @@
-import type { User } from "../auth/user.ts";
+import type { User } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";

@@ -1,5 +1,5 @@
 import type { Context, HonoRequest, MiddlewareHandler } from "@hono/hono";
-import { parseUser, type User } from "../auth/user.ts";
+import { parseUser, type User } from "../auth/authorize.ts";
 import type { StreamPart } from "../live/stream/stream_part.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Caller } from "../resource/routes/routed_request.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createUserParser } from "../../src/auth/user.ts";
+import { createUserParser } from "../../src/auth/authorize.ts";
 import type { Observation } from "../../src/runtime/runtime.ts";
 
 Deno.test("a user is an object with an id that is a text and not empty", () => {

@@ -5,8 +5,10 @@ import { lemonSqueezy } from "../../src/billing/providers/lemon_squeezy/lemon_sq
 import { paddle } from "../../src/billing/providers/paddle/paddle.ts";
 import { polar } from "../../src/billing/providers/polar/polar.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
-import type { BillingProvider } from "../../src/billing/providers/billing_provider.ts";
-import type { ProviderOptions } from "../../src/billing/providers/provider_options.ts";
+import type {
+  BillingProvider,
+  ProviderOptions,
+} from "../../src/billing/providers/billing_provider.ts";
 import {
   type Delivery,
   plans,

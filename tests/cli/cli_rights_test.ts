@@ -4,7 +4,7 @@ import {
   type CliRightsOptions,
   decideCliRights,
   makeServiceToken,
-} from "../../src/cli/cli_rights.ts";
+} from "../../src/cli/cli_service.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 
 const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
 import { openService } from "../../src/cli/run_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { type App, createApp } from "../../src/app/app.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
 import type { RecordingOptions } from "../../src/cli/database/decide_recording.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { uninstall } from "../../src/cli/uninstall/run_uninstall_command.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
-import { formatSchemaName, readSchemaNames } from "../../src/cli/database/schema_names.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
+import { formatSchemaName, readSchemaNames } from "../../src/cli/database/additions.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";

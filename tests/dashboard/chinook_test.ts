@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import { createApp } from "../../mod.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createBrowserTests } from "../client/browser/in_browser.ts";

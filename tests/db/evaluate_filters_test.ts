@@ -11,19 +11,19 @@ import type { Operator } from "../../src/filter/operators/operator.ts";
 import {
   builtInOperators,
   createOperatorRegistry,
+  equalOperator,
 } from "../../src/filter/operators/operator_registry.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { attachStoredForms } from "../../src/filter/match/row_matches.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { keyOf } from "../../src/plan/key.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
-import { isDocument, kindOfColumn } from "../../src/schema/structured/kind_of_column.ts";
+import { isDocument, kindOfColumn } from "../../src/schema/structured/structured_value.ts";
 import { type Relation, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
-import { canonicalValueText } from "../../src/schema/canonical_value.ts";
+import { canonicalValueText } from "../../src/schema/exact_json.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { edgeValues, nastyTexts, openFilterWorld, things } from "../invariants/filter_worlds.ts";
 import { engines } from "../support/engines.ts";

@@ -5,7 +5,7 @@ import { GroupCommit } from "../../src/engines/sqlite/driver/group_commit.ts";
 import { maxJobsPerCommit } from "../../src/engines/sqlite/driver/job_queue.ts";
 import type { SqliteConnection } from "../../src/engines/sqlite/driver/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transact.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { fails } from "../conformance/driver.ts";
 import { gate } from "../support/scratch.ts";
 import { handClock } from "./hand_clock.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { comparison } from "../../src/filter/filter.ts";
-import { greaterOperator, lessOperator } from "../../src/filter/operators/value_operators.ts";
+import { greaterOperator, lessOperator } from "../../src/filter/operators/operator_registry.ts";
 import { changesOf, openLog } from "../conformance/change_log_support.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createCompiler } from "../../src/compile/compile.ts";
 import { ShortScans } from "../../src/engines/sqlite/driver/reads/short_scans.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { createAggregateColumns } from "../../src/plan/aggregate_columns.ts";
 import type { AggregatePlan, CountPlan } from "../../src/plan/plan.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

@@ -4,9 +4,12 @@ import {
   resolveCaptchaOptions,
 } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
-import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
-import { recaptcha, type RecaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
-import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import {
+  hcaptcha,
+  recaptcha,
+  type RecaptchaOptions,
+  turnstile,
+} from "../../src/guard/captcha/siteverify_protocol.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";

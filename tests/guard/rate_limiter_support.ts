@@ -8,8 +8,7 @@ import type { TakeResult } from "../../src/guard/budget/local_token_allowance.ts
 import { RateLimiter } from "../../src/guard/budget/rate_limiter.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import type { Observation, Runtime } from "../../src/runtime/runtime.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { type Observation, runAfterPendingIo, type Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 

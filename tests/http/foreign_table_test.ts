@@ -10,7 +10,7 @@ import {
 } from "../../mod.ts";
 import { sql } from "../../exports/sql.ts";
 import type { TableInfo } from "../../exports/schema.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { toStatement } from "../../src/sql/fragment.ts";
 import { type Engine, engines } from "../support/engines.ts";

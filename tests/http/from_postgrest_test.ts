@@ -6,7 +6,7 @@ import { assertEquals } from "@std/assert";
 import { createApp, openDatabase } from "../../mod.ts";
 import { passwordAuth } from "../../exports/auth.ts";
 import { createClient, liveList, rsql } from "../../exports/client.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { decideCliRights } from "../../src/cli/cli_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";

@@ -4,7 +4,7 @@ import { type KeyValue, StoreError } from "../../exports/kv.ts";
 import { memorySearch } from "../../exports/search.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../exports/runtime.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { systemClock, systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { everyEngine } from "../support/engines.ts";

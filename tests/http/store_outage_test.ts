@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { solve } from "../../exports/proof_of_work.ts";
 import { handClock } from "../db/hand_clock.ts";

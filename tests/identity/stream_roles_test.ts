@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, integer, none, openDatabase, resource, table, text } from "../../mod.ts";
 import { usersTable } from "../../exports/auth.ts";
-import { keepAlive } from "../../src/runtime/event_loop.ts";
+import { keepAlive } from "../../src/runtime/runtime.ts";
 import { openEventStream } from "../support/event_stream.ts";
 import { ownPage, withAccounts } from "./accounts_support.ts";
 

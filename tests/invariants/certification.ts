@@ -5,8 +5,7 @@ import { allRows, type Comparison, comparison } from "../../src/filter/filter.ts
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import { attachStoredForms, rowMatches, storedForm } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { listOperators } from "../../src/filter/operators/value_operators.ts";
-import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
+import { builtInOperators, listOperators } from "../../src/filter/operators/operator_registry.ts";
 import {
   bigint,
   boolean,

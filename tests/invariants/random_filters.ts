@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
-import { listOperators } from "../../src/filter/operators/value_operators.ts";
-import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
+import { builtInOperators, listOperators } from "../../src/filter/operators/operator_registry.ts";
 import type {
   ComparisonSyntax,
   FilterSyntax,

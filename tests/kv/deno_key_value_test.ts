@@ -3,7 +3,7 @@ import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { HotKeys } from "../../src/kv/hot_keys.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError, storeProblem } from "../../src/kv/store_error.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { claim, set } from "../conformance/key_value.ts";

@@ -5,7 +5,7 @@ import type { KeyChange } from "../../src/kv/key_change.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { set } from "../conformance/key_value.ts";
 import { handClock } from "../db/hand_clock.ts";

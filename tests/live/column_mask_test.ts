@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { allRows, and, type Filter, noRows, or } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
-import { columnsReadBy, differingColumns } from "../../src/live/match/column_mask.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
+import { columnsReadBy, differingColumns } from "../../src/live/match/matcher.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

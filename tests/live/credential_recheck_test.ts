@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Identification } from "../../src/auth/authenticator.ts";
-import type { User } from "../../src/auth/user.ts";
+import type { User } from "../../src/auth/authorize.ts";
 import { CredentialRecheck } from "../../src/live/stream/credential_recheck.ts";
 import { handClock } from "../db/hand_clock.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
 import { canonicalFilterText } from "../../src/filter/canonical_filter.ts";
 import { allRows, and, comparison, type Filter } from "../../src/filter/filter.ts";
-import { equalOperator, notEqualOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator, notEqualOperator } from "../../src/filter/operators/operator_registry.ts";
 import type { Matcher } from "../../src/live/match/matcher.ts";
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

@@ -1,6 +1,5 @@
-import type { Credentials } from "../../src/auth/credentials.ts";
-import type { AccessPolicy, ScopeFunction } from "../../src/auth/authorize.ts";
-import type { User } from "../../src/auth/user.ts";
+import type { Credentials } from "../../src/auth/authenticator.ts";
+import type { AccessPolicy, ScopeFunction, User } from "../../src/auth/authorize.ts";
 import { fetchGroups } from "../../src/db/aggregate_groups.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
@@ -10,7 +9,7 @@ import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
 import { GroupMemory } from "../../src/live/aggregate/group_memory.ts";
 import { LiveHub } from "../../src/live/live_hub.ts";
-import type { LiveAggregateQuery } from "../../src/live/aggregate/live_aggregate_query.ts";
+import type { LiveAggregateQuery } from "../../src/live/aggregate/incremental_aggregate.ts";
 import { StreamQuota } from "../../src/live/stream/stream_quota.ts";
 import { type LiveLimits, liveLimits } from "../../src/live/live_limits.ts";
 import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/stream_request.ts";

@@ -2,7 +2,7 @@ import { relationStep } from "../../src/schema/relation.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";

@@ -7,7 +7,7 @@ import {
   or,
   type Related,
 } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

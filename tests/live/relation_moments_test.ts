@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { type RelationStep, relationStep } from "../../src/schema/relation.ts";
 import { table } from "../../src/schema/table.ts";

@@ -1,7 +1,6 @@
 /** Services over tables with row level security, as roles that the tests create. */
 import { type App, createApp } from "../../src/app/app.ts";
-import { decideCliRights } from "../../src/cli/cli_rights.ts";
-import type { CliService } from "../../src/cli/cli_service.ts";
+import { type CliService, decideCliRights } from "../../src/cli/cli_service.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import type { Database } from "../../src/db/database.ts";

@@ -2,7 +2,7 @@ import { relationStep } from "../../src/schema/relation.ts";
 import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
 import { createTables } from "../../src/db/tables/create_tables.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
-import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { equalOperator } from "../../src/filter/operators/operator_registry.ts";
 import { createMatcher } from "../../src/live/match/matcher.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";

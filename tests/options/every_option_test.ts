@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { solve, solveOptionRules } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app/app.ts";
-import type { AppConfig } from "../../src/app/config.ts";
-import { serviceOptionRules } from "../../src/app/config_options.ts";
+import { type AppConfig, serviceOptionRules } from "../../src/app/config.ts";
 import { introspectOptionRules } from "../../src/db/introspection.ts";
 import { billingOptionRules, openBilling } from "../../src/billing/open_billing.ts";
 import {
@@ -25,10 +24,13 @@ import { postgresOptionRules } from "../../src/engines/postgres/driver/postgres_
 import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { sqliteOptionRules } from "../../src/db/driver_options.ts";
-import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
-import { recaptcha, recaptchaOptionRules } from "../../src/guard/captcha/recaptcha.ts";
-import { siteVerifyOptionRules } from "../../src/guard/captcha/siteverify_protocol.ts";
-import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import {
+  hcaptcha,
+  recaptcha,
+  recaptchaOptionRules,
+  siteVerifyOptionRules,
+  turnstile,
+} from "../../src/guard/captcha/siteverify_protocol.ts";
 import { passwordAuth } from "../../src/identity/accounts/password_auth.ts";
 import { passwordAuthOptionRules } from "../../src/identity/accounts/password_auth_options.ts";
 import { usersTable } from "../../src/identity/accounts/users_table.ts";

@@ -3,9 +3,7 @@ import { createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
-import { recaptcha } from "../../src/guard/captcha/recaptcha.ts";
-import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import { hcaptcha, recaptcha, turnstile } from "../../src/guard/captcha/siteverify_protocol.ts";
 import {
   resource,
   type ResourceDefinition,

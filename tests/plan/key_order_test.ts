@@ -19,7 +19,7 @@ import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { kinds } from "../../src/schema/kind_of.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
-import { canonicalValueText } from "../../src/schema/canonical_value.ts";
+import { canonicalValueText } from "../../src/schema/exact_json.ts";
 import { edgeValues } from "../invariants/filter_worlds.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";

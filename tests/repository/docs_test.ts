@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readPages } from "../../dev/docs_options.ts";
 import { helpText } from "../../src/cli/arguments.ts";
-import { serviceOptionRules } from "../../src/app/config_options.ts";
+import { serviceOptionRules } from "../../src/app/config.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { passwordAuthOptionRules } from "../../src/identity/accounts/password_auth_options.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import * as v from "valibot";
-import type { User } from "../../src/auth/user.ts";
+import type { User } from "../../src/auth/authorize.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { procedure, type ProcedureContext } from "../../src/resource/model/procedure.ts";
 import { text } from "../../src/schema/column_builder.ts";

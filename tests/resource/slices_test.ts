@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { timedSlices } from "../../src/resource/write/slices.ts";
+import { timedSlices } from "../../src/resource/write/read_rows_to_write.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 /** The sizes of the slices in which 100 items are written that take so long each. */

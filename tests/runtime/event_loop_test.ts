@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createYieldTurn } from "../../src/runtime/event_loop.ts";
+import { createYieldTurn } from "../../src/runtime/runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 Deno.test("long work continues at once until 5 ms are over, then others come first", async () => {

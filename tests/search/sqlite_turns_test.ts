@@ -2,7 +2,7 @@ import { assert } from "@std/assert";
 import { integer, openDatabase, table, text } from "../../mod.ts";
 import { sqliteSearch } from "../../exports/search.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 import { systemClock, systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });

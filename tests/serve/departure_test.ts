@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { sleep } from "../../src/runtime/event_loop.ts";
+import { sleep } from "../../src/runtime/runtime.ts";
 import { type Child, startChild } from "./child_process.ts";
 
 const processFile = new URL("./departure_process.ts", import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { sleep } from "../../src/runtime/event_loop.ts";
+import { sleep } from "../../src/runtime/runtime.ts";
 import { sqliteLibraries } from "../db/sqlite_reads_support.ts";
 import { startChild } from "./child_process.ts";
 

@@ -1,7 +1,7 @@
 /** The process of the listener's tests: a listener over an app of a few routes. */
 import { listen, type Listenable } from "../../src/listen/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
-import { sleep } from "../../src/runtime/event_loop.ts";
+import { sleep } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const app: Listenable = {

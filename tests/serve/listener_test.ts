@@ -9,8 +9,7 @@ import { handClock } from "../db/hand_clock.ts";
 import { testUnless } from "../support/skip.ts";
 import { type Child, runChild, startChild } from "./child_process.ts";
 import { listen, type Listenable, urlOf } from "../../src/listen/listener.ts";
-import type { Observation } from "../../src/runtime/runtime.ts";
-import { sleep } from "../../src/runtime/event_loop.ts";
+import { type Observation, sleep } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { assertThrows } from "@std/assert";
 

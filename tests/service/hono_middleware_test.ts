@@ -13,7 +13,7 @@ import { requestId } from "@hono/hono/request-id";
 import { secureHeaders } from "@hono/hono/secure-headers";
 import { timeout } from "@hono/hono/timeout";
 import { validator } from "@hono/hono/validator";
-import type { User } from "../../src/auth/user.ts";
+import type { User } from "../../src/auth/authorize.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import type { AppEnv } from "../../src/service/middleware.ts";
 import { post, read, withNotes } from "./hono_support.ts";

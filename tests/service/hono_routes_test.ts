@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Hono } from "@hono/hono";
 import { inspectRoutes, showRoutes } from "@hono/hono/dev";
 import { testClient } from "@hono/hono/testing";
-import type { User } from "../../src/auth/user.ts";
+import type { User } from "../../src/auth/authorize.ts";
 import type { AppEnv } from "../../src/service/middleware.ts";
 import { notes, read, withNotes } from "./hono_support.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

@@ -1,5 +1,5 @@
 import type { DenoKv, DenoKvAtomic } from "../../src/kv/deno_kv.ts";
-import { runAfterPendingIo } from "../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../src/runtime/runtime.ts";
 
 /** How the outage begins for what was just sent. */
 export type KvOutage =

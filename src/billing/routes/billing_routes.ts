@@ -1,9 +1,9 @@
 import { type Context, Hono } from "@hono/hono";
-import { parseUser, type User } from "../../auth/user.ts";
+import { parseUser, type User } from "../../auth/authorize.ts";
 import type { RateLimiter } from "../../guard/budget/rate_limiter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import { type Clock, deadline } from "../../runtime/runtime.ts";
 import { type BillingOperations, portalOf } from "../billing_operations.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import type { BillingProvider } from "../providers/billing_provider.ts";
@@ -12,7 +12,6 @@ import { withRouteDescription } from "../../protocol/route_description.ts";
 import { billingDescriptions } from "./billing_descriptions.ts";
 import { parseCheckoutBody } from "./checkout_body.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
-import { deadline } from "../../runtime/deadline.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 
 /** Returns the account, customer or e-mail address of a user, or undefined if there is none. */

@@ -1,6 +1,6 @@
 import type { AppConfig } from "../../app/config.ts";
 import { byDatabase } from "../../auth/act_as.ts";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { jwtAuth } from "../../identity/jwt/jwt_auth.ts";
 import type { Claims } from "../../identity/jwt/jwt_auth_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";

@@ -1,6 +1,6 @@
 import type { AppConfig } from "../../app/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { decideCliRights } from "../cli_rights.ts";
+import { decideCliRights } from "../cli_service.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { GivenAdditions } from "./additions.ts";
 

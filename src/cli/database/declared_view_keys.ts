@@ -1,5 +1,5 @@
 import { Misuse } from "../command_options.ts";
-import { readSchemaNames } from "./schema_names.ts";
+import { readSchemaNames } from "./additions.ts";
 
 /** The key columns of views, and of tables without a primary key, by name. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;

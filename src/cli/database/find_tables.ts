@@ -1,7 +1,7 @@
 import type { Introspection, IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { shellQuote } from "../banner.ts";
-import { formatSchemaName } from "./schema_names.ts";
+import { formatSchemaName } from "./additions.ts";
 import type { Database } from "../../db/database.ts";
 
 /** Finds the tables to serve. Without tables, closes the database and throws an Error. */

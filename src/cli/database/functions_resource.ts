@@ -1,8 +1,7 @@
 import type { Introspection } from "../../db/introspection.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import { createTableInfo } from "../../schema/table_info.ts";
-import type { CliRights } from "../cli_rights.ts";
-import { isWriter } from "../cli_service.ts";
+import { type CliRights, isWriter } from "../cli_service.ts";
 
 /**
  * Returns the resource `functions`, whose procedures call the functions of the database, or an

@@ -20,12 +20,12 @@ import type { DeclaredKeys } from "./declared_view_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { functionsResource } from "./functions_resource.ts";
 import { findTables } from "./find_tables.ts";
-import type { CliRights } from "../cli_rights.ts";
 import { databaseUrl } from "./resolve_database_url.ts";
 import { describedTables } from "../reopen/table_states.ts";
 import { dnsRebindingGuard } from "../dns_rebinding_guard.ts";
 import {
   accountAuth,
+  type CliRights,
   type CliService,
   refuseWrites,
   resourceOptionsFor,

@@ -1,7 +1,6 @@
 import { type CommandWords, configOption, Misuse, readCommandWords } from "../command_options.ts";
-import { additionOptions, readAdditions } from "../database/additions.ts";
+import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
 import type { SourceArguments } from "../database/command_config.ts";
-import { readSchemaOption } from "../database/schema_names.ts";
 import { Problem } from "../../problem/problem.ts";
 import {
   checkImportOptions,

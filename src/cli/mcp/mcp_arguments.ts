@@ -1,6 +1,5 @@
 import { Misuse, readCommandWords } from "../command_options.ts";
-import { additionOptions, readAdditions } from "../database/additions.ts";
-import { readSchemaOption } from "../database/schema_names.ts";
+import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
 
 /** The arguments of the command `mcp`: it serves a database to the program that started it. */
 export type McpCommand = ReturnType<typeof parseMcpArguments>;

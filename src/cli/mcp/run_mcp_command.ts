@@ -3,7 +3,7 @@ import { serveMcpOverStdio } from "../../mcp/mcp_responder.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { decideCliRights, makeServiceToken } from "../cli_rights.ts";
+import { decideCliRights, makeServiceToken } from "../cli_service.ts";
 import { reportFailure } from "../report_failure.ts";
 import { serveDatabase } from "../database/serve_database.ts";
 import { openReopening } from "../reopen/reopening_service.ts";

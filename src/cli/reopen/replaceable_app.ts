@@ -1,7 +1,7 @@
 import type { App, RequestInfo } from "../../app/app.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { sleep } from "../../runtime/event_loop.ts";
+import { sleep } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 
 /** An app that can be replaced by another one while the listener stays the same. */

@@ -1,6 +1,5 @@
 import { configOption, Misuse, readCommandWords } from "../command_options.ts";
-import { additionOptions, readAdditions } from "../database/additions.ts";
-import { readSchemaOption } from "../database/schema_names.ts";
+import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
 
 /** The arguments of the command `search`, which indexes all rows again. */
 export type SearchCommand = ReturnType<typeof parseSearchArguments>;

@@ -1,6 +1,6 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { makeServiceToken } from "../cli_rights.ts";
+import { makeServiceToken } from "../cli_service.ts";
 import { onHangUp, onStopSignals } from "../stop_signals.ts";
 import { Supervisor, WorkerGroup } from "./supervisor.ts";
 

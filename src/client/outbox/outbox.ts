@@ -3,7 +3,7 @@ import type { Store } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { ApiResource } from "../../api/rows.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
-import type { OnConflict } from "./conflict.ts";
+import type { OnConflict } from "./send_job.ts";
 import type { Job, JobRow, JobStorage } from "./job.ts";
 import type { OutboxState } from "./job_view.ts";
 

@@ -1,6 +1,7 @@
 import { errorOfResponse, ServiceError } from "../request/service_error.ts";
-import type { Job, JobRow } from "./job.ts";
+import { type Job, type JobRow, newJobRequest, refusedJob, rowTag } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
+import { jsonCopy } from "./new_job.ts";
 
 /**
  * Sends a job once. Returns the job with its row's path, and the row of the response (null for a
@@ -36,7 +37,7 @@ export async function sendJob(
 }
 
 /** Returns the row in a response, with its ETag as `_etag`. Throws if there is no row. */
-export async function readResponseRow(response: Response): Promise<JobRow | null> {
+async function readResponseRow(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
   return tag === null ? row : { ...row, _etag: tag };
@@ -54,3 +55,56 @@ export function isRefusal(error: unknown): error is ServiceError {
 }
 
 const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;
+
+/** A conflict: a row has changed since the user saw it and wrote to it, and the write waits. */
+export interface JobConflict {
+  /** The waiting write. */
+  readonly job: Job;
+  /** The row as the user saw it before the write; null if unknown. */
+  readonly base: JobRow | null;
+  /** The fields that the write sets, or null for a delete. */
+  readonly mine: JobRow | null;
+  /** The row as it is now; null if the user cannot read it. */
+  readonly theirs: JobRow | null;
+}
+
+/**
+ * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
+ * the row. After null, the job counts as dead (refused).
+ */
+export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
+
+export interface ConflictOptions {
+  readonly transport: Transport;
+  readonly signal: AbortSignal;
+  readonly onConflict: OnConflict | undefined;
+}
+
+/** Returns the job that replaces a refused one: with a new request, or as a dead job. */
+export async function jobAfterRefusal(
+  job: Job,
+  error: ServiceError,
+  { transport, signal, onConflict }: ConflictOptions,
+): Promise<Job> {
+  const { base, body, path, conflicts } = job;
+  // The limit of 4 exists for proxies that change ETags, which would cause endless conflicts.
+  if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
+    return refusedJob(job, error);
+  }
+  const theirs = await transport.send({ method: "GET", path, signal }).then(readResponseRow).catch(
+    (reason) => {
+      if (isRefusal(reason)) return null;
+      throw reason;
+    },
+  );
+  try {
+    const mine = await onConflict({ job, base, mine: body, theirs });
+    if (!mine) return refusedJob(job, error);
+    return {
+      ...{ ...job, ...newJobRequest(transport.environment), conflicts: conflicts + 1 },
+      ...{ body: body && jsonCopy(mine), base: theirs, ifMatch: rowTag(theirs) },
+    };
+  } catch (cause) {
+    return refusedJob(job, { ...error, message: `${cause}` });
+  }
+}

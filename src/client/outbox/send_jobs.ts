@@ -1,9 +1,8 @@
 import { ServiceError } from "../request/service_error.ts";
-import { type ConflictOptions, jobAfterRefusal } from "./conflict.ts";
 import { discardedJob, type Job, laneOf } from "./job.ts";
 import type { OutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
-import { isRefusal, sendJob } from "./send_job.ts";
+import { type ConflictOptions, isRefusal, jobAfterRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Bearer } from "../../api/transport.ts";
 

@@ -1,7 +1,7 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { type ColumnKind, InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { kindOfColumn } from "../../schema/structured/structured_value.ts";
 import { type ColumnInfo, plainColumn } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";

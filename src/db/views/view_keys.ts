@@ -1,5 +1,5 @@
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { isSortable } from "../../schema/structured/kind_of_column.ts";
+import { isSortable } from "../../schema/structured/structured_value.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
 import type { SimpleView } from "./simple_view.ts";
 

@@ -11,7 +11,7 @@ import {
   lessOperator,
   lessOrEqualOperator,
   notBetweenOperator,
-} from "../operators/value_operators.ts";
+} from "../operators/operator_registry.ts";
 
 /** The comparisons that the service evaluates in memory. Only the database evaluates the others. */
 export interface CertifiedComparisons {

@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
-import { equalOperator, inOperator } from "../operators/value_operators.ts";
+import { equalOperator, inOperator } from "../operators/operator_registry.ts";
 
 export interface EqualityTerm {
   readonly column: ColumnInfo;

@@ -2,25 +2,181 @@ import { type Described, group } from "../../options/option.ts";
 import { synchronous } from "../../options/option_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { type Fragment, sql } from "../../sql/fragment.ts";
+import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
 import { textOperators } from "./text_operators.ts";
 import { textSearchOperators } from "./text_search_operators.ts";
+import { kinds } from "../../schema/kind_of.ts";
 import {
-  betweenOperator,
-  equalOperator,
-  greaterOperator,
-  greaterOrEqualOperator,
-  inOperator,
-  isEmptyOperator,
-  isNullOperator,
-  lessOperator,
-  lessOrEqualOperator,
-  listOperators,
-  notBetweenOperator,
-  notEqualOperator,
-  outOperator,
-} from "./value_operators.ts";
+  elementOf,
+  hasEquality,
+  isDocument,
+  isOrdered,
+} from "../../schema/structured/structured_value.ts";
+import { type Comparison, comparison } from "../filter.ts";
+import type { Quantifier } from "../../sql/list_dialect.ts";
+
+export const equalOperator: Operator = {
+  symbols: ["=="],
+  takes: "value",
+  nullMeans: true,
+  testsNull: false,
+  accepts: hasEquality,
+  toSql: (column, [value], dialect) =>
+    equalitySql(column, dialect, sql`= ${dialect.bound(value, column)}`),
+  matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
+};
+
+/** The operator `!=` on values. */
+export const notEqualOperator: Operator = {
+  ...equalOperator,
+  symbols: ["!="],
+  nullMeans: false,
+  toSql: (column, [value], dialect) =>
+    sql`${dialect.operand(column)} <> ${dialect.bound(value, column)}`,
+  matches: (value, [bound], column) => compareValues(value, bound, column) !== 0,
+};
+
+export const greaterOperator: Operator = ordering([">", "=gt="], (order) => order > 0);
+export const greaterOrEqualOperator: Operator = ordering([">=", "=ge="], (order) => order >= 0);
+export const lessOperator: Operator = ordering(["<", "=lt="], (order) => order < 0);
+export const lessOrEqualOperator: Operator = ordering(["<=", "=le="], (order) => order <= 0);
+
+export const inOperator: Operator = membership("=in=", "IN", true);
+export const outOperator: Operator = membership("=out=", "NOT IN", false);
+
+/** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */
+export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
+/** The operator `=nbetween=` on two values: not `=between=`, except that NULL does not match. */
+export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
+
+/**
+ * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
+ * column's index treats more values as equal, the first condition finds candidates by the index,
+ * and the second excludes those that are not exactly equal.
+ */
+export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
+  const exact = sql`${dialect.operand(column)} ${test}`;
+  const indexed = dialect.indexed(column);
+  return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
+}
+
+function ordering(symbols: readonly [string, string], holds: (order: number) => boolean): Operator {
+  const sign = rawSql(symbols[0]);
+  return {
+    symbols,
+    takes: "value",
+    nullMeans: null,
+    testsNull: false,
+    accepts: isOrdered,
+    toSql: (column, [value], dialect) =>
+      sql`${dialect.ordered(column)} ${sign} ${dialect.bound(value, column)}`,
+    matches: (value, [bound], column) => holds(compareValues(value, bound, column)),
+  };
+}
+
+function membership(symbol: string, keyword: "IN" | "NOT IN", wanted: boolean): Operator {
+  return {
+    symbols: [symbol],
+    takes: "list",
+    nullMeans: null,
+    testsNull: false,
+    accepts: hasEquality,
+    toSql(column, values, dialect) {
+      const list = join(values.map((value) => dialect.bound(value, column)), ", ");
+      const test = sql`${rawSql(keyword)} (${list})`;
+      return wanted ? equalitySql(column, dialect, test) : sql`${dialect.operand(column)} ${test}`;
+    },
+    matches: (value, values, column) =>
+      values.some((bound) => compareValues(value, bound, column) === 0) === wanted,
+  };
+}
+
+function range(symbol: string, keyword: string, wanted: boolean): Operator {
+  return {
+    symbols: [symbol],
+    takes: "pair",
+    nullMeans: null,
+    testsNull: false,
+    accepts: isOrdered,
+    toSql(column, [from, to], dialect) {
+      const bounds = sql`${dialect.bound(from, column)} AND ${dialect.bound(to, column)}`;
+      // The parentheses keep the AND of BETWEEN apart from an AND of the filter.
+      return sql`(${dialect.ordered(column)} ${rawSql(keyword)} ${bounds})`;
+    },
+    matches(value, [from, to], column) {
+      const within = compareValues(value, from, column) >= 0 &&
+        compareValues(value, to, column) <= 0;
+      return within === wanted;
+    },
+  };
+}
+
+/** Compares in-process values. For a kind without an order, only the result 0 has a meaning. */
+function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
+  const { compare } = kinds[column.kind];
+  return compare === null ? Number(left !== right) : compare(left, right);
+}
+
+/** The operator `=isnull=`, a test for NULL. `==null` and `!=null` are parsed as this operator. */
+export const isNullOperator: Operator = {
+  symbols: ["=isnull="],
+  takes: "flag",
+  nullMeans: null,
+  testsNull: true,
+  accepts: () => true,
+  toSql(column, [wanted], dialect) {
+    const operand = dialect.operand(column);
+    return wanted === true ? sql`${operand} IS NULL` : sql`${operand} IS NOT NULL`;
+  },
+  matches: (value, [wanted]) => (value === null) === wanted,
+};
+
+/** The operator `=isempty=`: NULL or `''`. It is `=isnull=` for all kinds except `text`. */
+export const isEmptyOperator: Operator = {
+  ...isNullOperator,
+  symbols: ["=isempty="],
+  toSql(column, values, dialect) {
+    if (column.kind !== "text") return isNullOperator.toSql(column, values, dialect);
+    const operand = dialect.textOperand(column);
+    return values[0] === true
+      ? sql`(${operand} IS NULL OR ${operand} = '')`
+      : sql`${operand} <> ''`;
+  },
+  matches(value, [wanted], column) {
+    // The JSON string `""` and empty bytes are also `""` in memory, but only an empty text matches.
+    const isEmpty = value === null || (value === "" && column.kind === "text");
+    return isEmpty === wanted;
+  },
+};
+
+/** Returns a comparison that tests for NULL: IS NULL or IS NOT NULL. */
+export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
+  return comparison(isNullOperator, column, [isNull]);
+}
+
+export const hasOperator: Operator = listOperator("=has=", "item", "all");
+export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any");
+/** The operator `=hasall=`: the list contains every one of the values. */
+export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");
+
+/** The filter operators for list columns, and for JSON columns whose documents can be lists. */
+export const listOperators: readonly Operator[] = [hasOperator, hasAnyOperator, hasAllOperator];
+
+function listOperator(symbol: string, takes: "item" | "items", quantifier: Quantifier): Operator {
+  return {
+    symbols: [symbol],
+    takes,
+    nullMeans: null,
+    testsNull: false,
+    accepts: (column) =>
+      elementOf(column) === null ? isDocument(column) : column.databaseType?.ordered === true,
+    toSql: (column, values, dialect) => dialect.lists.holds(column, values, quantifier),
+    matches() {
+      throw new Error(`Cannot decide ${symbol} in memory: the database looks into lists`);
+    },
+  };
+}
 
 /** The built-in and custom filter operators, by their symbols. */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;

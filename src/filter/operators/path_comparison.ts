@@ -17,10 +17,10 @@ import {
   isEmptyOperator,
   notEqualOperator,
   outOperator,
-} from "./value_operators.ts";
+} from "./operator_registry.ts";
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
-import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { elementOf, kindOfColumn } from "../../schema/structured/structured_value.ts";
 import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import { patternFault } from "./like_pattern.ts";

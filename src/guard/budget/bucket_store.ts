@@ -1,8 +1,7 @@
-import { deadline } from "../../runtime/deadline.ts";
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyChange } from "../../kv/key_change.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { deadline, type Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
 /** An object with tokens that this process has taken from the store in advance (leased). */

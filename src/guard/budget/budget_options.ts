@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { type Described, group, mapOf } from "../../options/option.ts";
 import { callback, number } from "../../options/option_kinds.ts";
 

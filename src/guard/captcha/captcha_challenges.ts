@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { Problem } from "../../problem/problem.ts";
 import { captchaHeaders } from "../../protocol/captcha_headers.ts";
-import { deadline } from "../../runtime/deadline.ts";
 import type { KeyValue } from "../../kv/key_value.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { deadline, type Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import type { ResolvedCaptchaOptions } from "./captcha_options.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";

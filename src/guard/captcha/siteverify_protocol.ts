@@ -1,5 +1,5 @@
 import { type Described, group, listOf } from "../../options/option.ts";
-import { callback, testedValue, textLike } from "../../options/option_kinds.ts";
+import { callback, number, testedValue, textLike } from "../../options/option_kinds.ts";
 import { parseJsonObject } from "../../protocol/json_object.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerTextOptionRule } from "./captcha_options.ts";
@@ -36,7 +36,7 @@ export const siteVerifyOptionRules = {
 } satisfies Described<SiteVerifyOptions>;
 
 /** The properties in which the vendors' siteverify protocols differ. */
-export interface CaptchaVendor {
+interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
   /** Returns more form fields than the secret, the token and the client's address. */
@@ -57,7 +57,7 @@ export interface CaptchaVendor {
  * Creates a verifier that sends a form to the vendor. A token is valid if the response contains
  * `success: true`. Throws a plain Error for an invalid option.
  */
-export function createSiteVerifier(
+function createSiteVerifier(
   vendor: CaptchaVendor,
   options: SiteVerifyOptions,
 ): CaptchaVerifier {
@@ -144,4 +144,107 @@ function verdictOfCodes(given: unknown): CaptchaAnswer {
 
 function refused(reason: string): CaptchaAnswer {
   return { kind: "refused", reason };
+}
+
+/**
+ * Creates a verifier for Cloudflare Turnstile.
+ *
+ * @throws {Error} If a key is invalid.
+ * @example
+ * ```ts
+ * import { turnstile } from "@svc/resource-api/captcha";
+ *
+ * const verifier = turnstile({
+ *   siteKey: "1x00000000000000000000AA",
+ *   secret: "1x0000000000000000000000000000000AA",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function turnstile(options: SiteVerifyOptions): CaptchaVerifier {
+  return createSiteVerifier({
+    provider: "turnstile",
+    endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
+    // Turnstile accepts a used token again for the same verification id.
+    extraFields: ({ id }) => ({ idempotency_key: id }),
+    maxTokenLength: 2_048,
+    tries: 2,
+    hasActions: true,
+    testKeys: /^[123]x0{20,}[A-F]{2}$/,
+    minScore: null,
+  }, options);
+}
+
+/**
+ * Creates a verifier for hCaptcha, whose tokens have no actions.
+ *
+ * @throws {Error} If a key is invalid.
+ * @example
+ * ```ts
+ * import { hcaptcha } from "@svc/resource-api/captcha";
+ *
+ * const verifier = hcaptcha({
+ *   siteKey: "10000000-ffff-ffff-ffff-000000000001",
+ *   secret: "0x0000000000000000000000000000000000000000",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
+  return createSiteVerifier({
+    provider: "hcaptcha",
+    endpoint: "https://api.hcaptcha.com/siteverify",
+    // Without the site key, tokens of other sites of the same account would be accepted.
+    extraFields: () => ({ sitekey: options.siteKey }),
+    maxTokenLength: 8_192,
+    tries: 1,
+    hasActions: false,
+    testKeys: /^(0x0{40}|[123]0000000-ffff-ffff-ffff-00000000000[123])$/,
+    minScore: null,
+  }, options);
+}
+
+/** Options of {@link recaptcha}. */
+export interface RecaptchaOptions extends SiteVerifyOptions {
+  /** Minimum score of reCAPTCHA v3, 0 to 1. Tokens of a v2 key have no score and never pass. */
+  readonly minScore?: number | undefined;
+}
+
+export const recaptchaOptionRules = {
+  ...siteVerifyOptionRules,
+  minScore: number({ from: 0, to: 1 }),
+} satisfies Described<RecaptchaOptions>;
+
+/**
+ * Creates a verifier for Google reCAPTCHA, v2 and v3. Only v3 has actions and scores.
+ *
+ * @throws {Error} If a key or the score is invalid.
+ * @example
+ * ```ts
+ * import { recaptcha } from "@svc/resource-api/captcha";
+ *
+ * const verifier = recaptcha({
+ *   siteKey: "6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI",
+ *   secret: "6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe",
+ *   endpoint: "https://www.recaptcha.net/recaptcha/api/siteverify",
+ * });
+ * console.log(verifier.usesTestKeys); // true
+ * ```
+ */
+export function recaptcha(options: RecaptchaOptions): CaptchaVerifier {
+  const { minScore, ...siteOptions } = group(recaptchaOptionRules).required().read(options, {
+    subject: "Cannot start",
+    path: "recaptcha",
+  });
+  return createSiteVerifier({
+    provider: "recaptcha",
+    endpoint: "https://www.google.com/recaptcha/api/siteverify",
+    extraFields: () => ({}),
+    maxTokenLength: 8_192,
+    tries: 1,
+    hasActions: true,
+    testKeys:
+      /^(6LeIxAcTAAAAAJcZVRqyHh71UMIEGNQ_MXjiZKhI|6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe)$/,
+    minScore: minScore ?? null,
+  }, siteOptions);
 }

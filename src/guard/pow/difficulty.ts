@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
 /** The argument of a trust hook. */

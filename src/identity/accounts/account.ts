@@ -1,6 +1,6 @@
 import type { UserRow } from "./users_table.ts";
 import { createHash } from "node:crypto";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 
 /** An account: a user that logs in with an e-mail address and a password. */
 export interface Account extends Pick<UserRow, "id" | "email" | "name" | "passwordHash"> {

@@ -1,6 +1,8 @@
-import type { AccountProtectionOptions } from "../../guard/account_protection.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type { OperationProtection } from "../../guard/operation_protection.ts";
+import type {
+  AccountProtectionOptions,
+  OperationProtection,
+} from "../../guard/operation_protection.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
 export interface AccountProtections {

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "@hono/hono";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import type { Guard } from "../../guard/guard.ts";

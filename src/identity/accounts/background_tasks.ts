@@ -1,5 +1,4 @@
-import { runAfterPendingIo } from "../../runtime/event_loop.ts";
-import type { Observer } from "../../runtime/runtime.ts";
+import { type Observer, runAfterPendingIo } from "../../runtime/runtime.ts";
 
 /** Runs work after responses. Closing the app waits for it. */
 export class BackgroundTasks {

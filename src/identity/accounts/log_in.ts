@@ -1,6 +1,6 @@
 import { instantOf } from "../../schema/instant.ts";
 import { Problem } from "../../problem/problem.ts";
-import { sessionTokenOfRequest } from "../sessions/session_auth.ts";
+import { sessionTokenOfRequest } from "../sessions/sessions.ts";
 import { type Account, userForResponse, userOfAccount } from "./account.ts";
 import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";

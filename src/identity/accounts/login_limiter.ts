@@ -1,5 +1,13 @@
 import { Problem } from "../../problem/problem.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import { addressGroup } from "../../guard/client_address.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
+import { HotKeys } from "../../kv/hot_keys.ts";
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import { hashOfToken } from "../opaque_token.ts";
+import { hasMemberTypes } from "./account.ts";
 
 /** Maximum number of logins from one address at the same time. */
 const maxAtOnce = 4;
@@ -70,4 +78,124 @@ async function tracked<T>(
     running.delete(promise);
     resolve();
   }
+}
+
+/** The account name and the IP address for which failed logins are counted. */
+interface LoginSubjects {
+  readonly email: string;
+  /** The client's IP address; null if unknown. */
+  readonly address: string | null;
+}
+
+/** Counts failed logins, and decides if a login needs a CAPTCHA. */
+export interface LoginRisk {
+  needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
+  failed(subjects: LoginSubjects): Promise<void>;
+}
+
+/**
+ * Creates the check of risky logins. Without `required`, failures are not counted. Failures never
+ * make the right password fail: else anyone could lock a user out.
+ */
+export function createLoginRisk(
+  required: CaptchaRequired | undefined,
+  counters: HourlyCounters,
+  { observe }: Pick<Runtime, "observe">,
+): LoginRisk | null {
+  if (required === undefined) return null;
+
+  async function factsOf(subjects: LoginSubjects): Promise<LoginFacts> {
+    const [account = 0, address = 0, network = 0] = await counters
+      .read("login-failed", namesOf(subjects));
+    return { account, address, network };
+  }
+
+  return {
+    async needsCaptcha(request, subjects) {
+      try {
+        return await required(request, await factsOf(subjects)) !== false;
+      } catch (error) {
+        observe({ kind: "login_risk_failed", error });
+        return true;
+      }
+    },
+    async failed(subjects) {
+      try {
+        await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
+      } catch (error) {
+        // If the store does not respond, the failure remains uncounted.
+        if (!(error instanceof StoreError)) throw error;
+      }
+    },
+  };
+}
+
+function namesOf({ email, address }: LoginSubjects): readonly string[] {
+  const group = addressGroup(address);
+  return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
+}
+
+/** Returns an address's network, usually that of one customer: /24 for IPv4, /48 for IPv6. */
+export function networkOfAddress(group: string): string {
+  return group.includes(":")
+    ? group.split(":").slice(0, 3).join(":")
+    : group.split(".").slice(0, 3).join(".");
+}
+
+interface Count {
+  readonly count: number;
+  /** The start of the counted hour, in milliseconds since 1970. */
+  readonly beganAt: number;
+}
+
+/**
+ * Counts events in the key-value store, by subject and for all processes together. An hour begins
+ * with the first event. Rejects with a `StoreError` if the store fails.
+ */
+export class HourlyCounters {
+  readonly #store: KeyValue;
+  readonly #runtime: Pick<Runtime, "clock" | "random">;
+  readonly #hotKeys: HotKeys;
+
+  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#hotKeys = new HotKeys(store, runtime);
+  }
+
+  add(event: string, subject: string): Promise<number> {
+    const now = this.#runtime.clock.now();
+    return this.#hotKeys.update(keyOf(event, subject), (value) => {
+      const { count, beganAt } = current(value, now);
+      const next = { count: count + 1, beganAt };
+      return {
+        result: next.count,
+        record: { value: next, expireInMs: Math.max(1, Math.ceil(beganAt + hourMs - now)) },
+      };
+    });
+  }
+
+  async read(event: string, subjects: readonly string[]): Promise<readonly number[]> {
+    const now = this.#runtime.clock.now();
+    const entries = await this.#store.getMany(subjects.map((one) => keyOf(event, one)));
+    return entries.map(({ value }) => current(value, now).count);
+  }
+}
+
+const hourMs = 3_600_000;
+
+/** Returns the count; 0 if its hour is over but still stored. */
+function current(value: unknown, now: number): Count {
+  return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
+    ? value
+    : { count: 0, beganAt: now };
+}
+
+function isCount(value: unknown): value is Count {
+  return hasMemberTypes(value, { count: "number", beganAt: "number" });
+}
+
+/** Returns a key with a hash, so that the store contains no addresses and no names. */
+function keyOf(event: string, subject: string): KeyValueKey {
+  return ["hourly", event, hashOfToken(JSON.stringify(subject)).slice(0, 22)];
 }

@@ -1,17 +1,14 @@
 import type { Authenticator, AuthenticatorDefinition } from "../../auth/authenticator.ts";
 import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
-import { createSessionAuth } from "../sessions/session_auth.ts";
 import { SessionCookie } from "../sessions/session_cookie.ts";
-import { beginSessionEpoch, Sessions } from "../sessions/sessions.ts";
+import { beginSessionEpoch, createSessionAuth, Sessions } from "../sessions/sessions.ts";
 import type { Accounts } from "./account.ts";
 import { resolveAccountProtections } from "./account_protections.ts";
 import { createAccountRoutes } from "./account_routes.ts";
 import type { AccountService } from "./account_service.ts";
-import { HourlyCounters } from "./hourly_counters.ts";
 import { BackgroundTasks } from "./background_tasks.ts";
-import { createLoginRisk } from "./login_risk.ts";
-import { LoginLimiter } from "./login_limiter.ts";
+import { createLoginRisk, HourlyCounters, LoginLimiter } from "./login_limiter.ts";
 import { createMails } from "./mails.ts";
 import { openAccounts } from "./open_accounts.ts";
 import {

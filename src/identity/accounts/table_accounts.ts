@@ -4,7 +4,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { kindOfColumn } from "../../schema/structured/structured_value.ts";
 import { columnInfoKey, type ColumnLike, tableInfoKey } from "../../schema/table_like.ts";
 import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../schema/table_info.ts";
 import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";

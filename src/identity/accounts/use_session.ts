@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { requireOwnPage } from "../sessions/origin_check.ts";
-import { type RequestSessionToken, sessionTokenOfRequest } from "../sessions/session_auth.ts";
+import { type RequestSessionToken, sessionTokenOfRequest } from "../sessions/sessions.ts";
 import type { Account } from "./account.ts";
 import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";

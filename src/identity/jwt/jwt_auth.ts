@@ -3,7 +3,7 @@ import type {
   AuthenticatorDefinition,
   Identification,
 } from "../../auth/authenticator.ts";
-import { parseUser, type User } from "../../auth/user.ts";
+import { parseUser, type User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";

@@ -2,7 +2,7 @@ import { type Described, either, group, listOf } from "../../options/option.ts";
 import { callback, flag, oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import { secretOptionRule } from "../../runtime/resolve_secrets.ts";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
 export interface JwtAuthOptions {

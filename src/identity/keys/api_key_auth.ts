@@ -3,7 +3,7 @@ import type {
   AuthenticatorDefinition,
   Identification,
 } from "../../auth/authenticator.ts";
-import { parseUser, type User } from "../../auth/user.ts";
+import { parseUser, type User } from "../../auth/authorize.ts";
 import { type Described, group } from "../../options/option.ts";
 import { callback, textLike } from "../../options/option_kinds.ts";
 import { Problem } from "../../problem/problem.ts";

@@ -1,4 +1,4 @@
-import type { Identification } from "../../auth/authenticator.ts";
+import type { Authenticator, Identification } from "../../auth/authenticator.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -9,12 +9,15 @@ import {
   passwordVersionOf,
   userOfAccount,
 } from "../accounts/account.ts";
-import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
+import { bearerToken, hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
 import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { Problem } from "../../problem/problem.ts";
+import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
+import type { SessionCookie } from "./session_cookie.ts";
 
 /** Returns the epoch (a random string) to which a user's sessions are bound; "" without one. */
-export async function readSessionEpoch(store: KeyValue, userId: string): Promise<string> {
+async function readSessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
 }
@@ -60,7 +63,7 @@ export interface NewSession {
   readonly endsAt: number;
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly store: KeyValue;
   /** Returns the current account of a user, or null if there is no such account. */
   readonly findAccount: (id: string) => Promise<Account | null>;
@@ -189,4 +192,62 @@ function isRecord(value: unknown): value is SessionRecord {
     seenAt: "number",
     endsAt: "number",
   });
+}
+
+interface SessionAuthOptions {
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+  readonly trustedOrigins: ReadonlySet<string>;
+}
+
+export interface RequestSessionToken {
+  readonly token: string;
+  /** True if the token comes from a cookie, which browsers add to requests automatically. */
+  readonly isCookie: boolean;
+}
+
+/** Returns the session token of a request from `Authorization`, or else from the cookie. */
+export function sessionTokenOfRequest(
+  request: Request,
+  cookie: SessionCookie,
+): RequestSessionToken | null {
+  const bearer = bearerToken(request.headers.get("authorization"));
+  if (bearer?.startsWith(sessionPrefix)) return { token: bearer, isCookie: false };
+  const token = cookie.read(request);
+  return token === null ? null : { token, isCookie: true };
+}
+
+/**
+ * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
+ * cookie. A write with a cookie must come from a page of this service.
+ */
+export function createSessionAuth(
+  { sessions, cookie, trustedOrigins }: SessionAuthOptions,
+): Authenticator["identify"] {
+  return function identify(request): MaybePromise<Identification | null> {
+    const carried = sessionTokenOfRequest(request, cookie);
+    if (carried === null) return null;
+    const { token, isCookie } = carried;
+    // The origin is checked before the session, so that other sites cannot find out if it exists.
+    if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
+    const found = sessions.identify(token);
+    // A session in the cache needs no closure, which would slow down each request.
+    if (found instanceof Promise) {
+      return found.then((one) => one ?? ended(request, isCookie, cookie));
+    }
+    return found ?? ended(request, isCookie, cookie);
+  };
+}
+
+function ended(request: Request, isCookie: boolean, cookie: SessionCookie): never {
+  throw new Problem("unauthorized", "The session has ended: log in again", {
+    headers: isCookie ? clearing(request, cookie) : {},
+  });
+}
+
+/** Returns headers that remove the cookie after the end of its session. */
+function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
+  const headers = new Headers();
+  cookie.clear(headers, request);
+  return { "set-cookie": headers.get("set-cookie") ?? "" };
 }

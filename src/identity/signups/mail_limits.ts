@@ -1,5 +1,4 @@
-import type { HourlyCounters } from "../accounts/hourly_counters.ts";
-import { networkOfAddress } from "../accounts/login_risk.ts";
+import { type HourlyCounters, networkOfAddress } from "../accounts/login_limiter.ts";
 
 /** How many mails of one kind an address receives in an hour, so that it is not flooded. */
 export const maxMailsAnHour = 5;

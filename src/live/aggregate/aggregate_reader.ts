@@ -4,8 +4,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
-import { IncrementalAggregate } from "./incremental_aggregate.ts";
-import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
+import { IncrementalAggregate, type LiveAggregateQuery } from "./incremental_aggregate.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintained_group.ts";
 import type { LiveQuery } from "../live_view.ts";
 

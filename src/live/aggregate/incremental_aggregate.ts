@@ -1,10 +1,10 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
-import type { OrderKey } from "../../plan/plan.ts";
+import type { AggregatePlan, OrderKey } from "../../plan/plan.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { canonicalValueText } from "../../schema/canonical_value.ts";
+import { canonicalValueText } from "../../schema/exact_json.ts";
 import type { Matcher } from "../match/matcher.ts";
 import type { Transition } from "../match/row_change.ts";
 import {
@@ -16,6 +16,7 @@ import {
   recordedJsonValue,
   toMaintainedGroup,
 } from "./maintained_group.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 
 /**
  * Computes an aggregate incrementally: reads its groups once, keeps them in memory, and updates
@@ -195,7 +196,7 @@ function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): num
 }
 
 /** Estimates a group's bytes in memory. A string uses two bytes for each UTF-16 code unit. */
-export function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {
+function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {
   const values = sizeOfAll(key) + sizeOfAll(extremes);
   return bytesPerGroup + 2 * id.length + bytesPerTotal * totals.length + values;
 }
@@ -212,3 +213,15 @@ function sizeOfAll(values: readonly unknown[]): number {
 const bytesPerGroup = 700;
 const bytesPerTotal = 250;
 const bytesPerValue = 50;
+
+/** The aggregate of a live stream: its plan, its columns, and the form of its events. */
+export interface LiveAggregateQuery {
+  /** A cache key: queries of one resource with equal keys have equal results and share the work. */
+  readonly key: string;
+  /** The plan without its filter, because {@link LiveQuery} contains the filter. */
+  readonly plan: Omit<AggregatePlan, "where">;
+  /** All columns by which the resource can group, and all metrics that it can compute. */
+  readonly groups: AggregateColumns;
+  /** Converts the groups of the plan to the data of an event. */
+  present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
+}

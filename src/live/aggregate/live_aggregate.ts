@@ -12,8 +12,7 @@ import { evaluateChanges } from "../stream/render_changes.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { AggregateReader, type AggregateReadResult } from "./aggregate_reader.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
-import type { IncrementalAggregate } from "./incremental_aggregate.ts";
-import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
+import type { IncrementalAggregate, LiveAggregateQuery } from "./incremental_aggregate.ts";
 
 /** A stream that a live aggregate notifies of each new result. */
 export interface AggregateListener {

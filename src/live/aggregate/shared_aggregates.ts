@@ -2,7 +2,7 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { GroupMemory } from "./group_memory.ts";
 import { type AggregateListener, LiveAggregate } from "./live_aggregate.ts";
-import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
+import type { LiveAggregateQuery } from "./incremental_aggregate.ts";
 import {
   commentText,
   invalidateText,

@@ -11,7 +11,7 @@ import { type InvalidationReason, resumeTokenText, toBytes } from "./server_sent
 import { sharedIdentity } from "../match/matcher.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { Transition } from "../match/row_change.ts";
-import { runAfterPendingIo } from "../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../runtime/runtime.ts";
 
 /** The bytes of a group's events; null if the group has no events. */
 export type GroupBytes = Uint8Array | "too-large" | null;

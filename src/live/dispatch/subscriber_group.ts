@@ -7,14 +7,13 @@ import {
   viewKey,
 } from "../live_view.ts";
 import type { AffectedGroup } from "../match/affected_parents.ts";
-import { type ColumnMask, columnsReadBy } from "../match/column_mask.ts";
 import type { HeldRows } from "../match/held_rows.ts";
 import { type IncludePath, reverseRelation } from "../match/include_path.ts";
 import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import { EqualityIndex } from "../match/equality_index.ts";
-import type { Matcher } from "../match/matcher.ts";
+import { type ColumnMask, columnsReadBy, type Matcher } from "../match/matcher.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import { includePathsOfFilter, type PathEnd, pathTo } from "../match/may_affect_filter.ts";

@@ -5,7 +5,7 @@ import { type RowImage, storedForm } from "../../filter/match/row_matches.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { canonicalValueText } from "../../schema/canonical_value.ts";
+import { canonicalValueText } from "../../schema/exact_json.ts";
 import type { RowChange } from "./row_change.ts";
 
 interface IndexedGroup {

@@ -1,9 +1,8 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import { allRows, type Filter, type Related, relatedTerms } from "../../filter/filter.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import { isSameStored } from "./column_mask.ts";
 import type { LiveQuery, ShownRelation } from "../live_view.ts";
-import type { Matcher } from "./matcher.ts";
+import { isSameStored, type Matcher } from "./matcher.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type IncludePath, type ParentStep, reverseRelation } from "./include_path.ts";
 

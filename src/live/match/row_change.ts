@@ -1,6 +1,6 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { RowImage } from "../../filter/match/row_matches.ts";
-import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts";
+import { allColumns, type ColumnMask, differingColumns } from "./matcher.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 

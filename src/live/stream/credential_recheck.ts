@@ -1,5 +1,5 @@
-import type { Credentials } from "../../auth/credentials.ts";
-import type { User } from "../../auth/user.ts";
+import type { Credentials } from "../../auth/authenticator.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
 /** An open stream, which ends when the credential that opened it ends. */

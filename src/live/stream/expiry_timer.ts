@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 

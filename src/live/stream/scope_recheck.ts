@@ -1,10 +1,8 @@
-import { type AccessPolicy, authorize, type Grant } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import { type AccessPolicy, authorize, type Grant, type User } from "../../auth/authorize.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { type Filter, noRows } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
-import { deadline } from "../../runtime/deadline.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { deadline, type Runtime } from "../../runtime/runtime.ts";
 
 /** A request whose scope can be checked again: its user and the policy that granted its rows. */
 export interface ScopedRequest {

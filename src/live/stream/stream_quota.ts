@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 
 /** How many streams a user, and an IP address, may have open. */

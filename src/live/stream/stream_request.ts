@@ -1,7 +1,7 @@
 import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
+import type { LiveAggregateQuery } from "../aggregate/incremental_aggregate.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveQuery, LiveView, ShownRelation } from "../live_view.ts";
 import type { StreamPart } from "./stream_part.ts";

@@ -1,6 +1,5 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Grant } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import type { Grant, User } from "../../auth/authorize.ts";
 import { noRows } from "../../filter/filter.ts";
 import type { CredentialRecheck } from "./credential_recheck.ts";
 import { liveQueryKey } from "../live_view.ts";

@@ -1,4 +1,4 @@
-import { parseUser, type User } from "../../auth/user.ts";
+import { parseUser, type User } from "../../auth/authorize.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { CodeApi } from "../model/code_api.ts";
 import type { CodeCaller } from "../model/resource.ts";

@@ -1,8 +1,7 @@
 import type { AnyApiResource, CodeBatches, CodeCalls } from "../model/code_api.ts";
 import type { ShapedReply } from "../model/operation.ts";
 import { DataReply } from "../http/json_reply.ts";
-import { type AnyCallOptions, filterOf } from "./code_query.ts";
-import type { CodeCall } from "./code_request.ts";
+import { type AnyCallOptions, type CodeCall, filterOf } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";
 
 /** Runs the operation of one route. `route` is its method and path in the list of routes. */

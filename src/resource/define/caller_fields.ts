@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerEtagRules } from "../http/etag.ts";
 import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
-import type { CallerFields, FieldListsOfUser } from "../model/caller_fields.ts";
-import type { Resource } from "../model/resource.ts";
+import type { CallerFields, FieldListsOfUser, FieldPolicy, Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
 /** Returns the columns on which a caller's database role lacks rights, or null for all rights. */

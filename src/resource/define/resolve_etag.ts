@@ -1,6 +1,6 @@
 import { deriveKey } from "../../runtime/derive_key.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ColumnResolver } from "./column_resolver.ts";
+import type { ColumnResolver } from "./resolve_field_lists.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { EtagKeys, EtagPolicy } from "../http/etag.ts";
 

@@ -1,8 +1,6 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ColumnResolver } from "./column_resolver.ts";
-import type { FieldPolicy } from "../model/field_policy.ts";
 import type {
   ColumnReferenceOf,
   FieldFunction,
@@ -10,7 +8,14 @@ import type {
   FieldOptions,
 } from "../model/resource_options.ts";
 import type { SoftDelete } from "../model/soft_delete.ts";
-import type { CallerFieldLists, FieldListName, FieldListsOfUser } from "../model/caller_fields.ts";
+import type {
+  CallerFieldLists,
+  FieldListName,
+  FieldListsOfUser,
+  FieldPolicy,
+} from "../model/resource.ts";
+import type { Observer } from "../../runtime/runtime.ts";
+import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
   /** The most fields that any caller can have. API descriptions contain all of these fields. */
@@ -20,7 +25,7 @@ export interface ResolvedFields {
   readonly varying: ReadonlySet<FieldListName>;
 }
 
-export interface FieldsContext {
+interface FieldsContext {
   readonly table: TableInfo;
   readonly softDelete: SoftDelete | null;
   readonly find: ColumnResolver;
@@ -144,4 +149,34 @@ function policyOf(
     // Key columns are left out, because a body can contain the key of the row that it changes.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });
+}
+
+/** Returns the column to which an option refers. Throws a plain Error that names the option. */
+export type ColumnResolver = (
+  reference: ColumnReferenceOf<Record<string, unknown>>,
+  option: string,
+) => ColumnInfo;
+
+/** Creates the resolver for a table's columns. Reports only the first deprecated column name. */
+export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
+  let warned = false;
+  return (reference, option) => {
+    const subject = `Cannot serve "${table.label}": ${option} names`;
+    const isName = typeof reference === "string";
+    const name = isName ? reference : columnInfoOf(reference).name;
+    const column = table.byName.get(name);
+    // Without this check, a column of another table could be mistaken for one with its name here.
+    if (!isName && columnInfoOf(reference) !== column) {
+      throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
+    }
+    if (column === undefined) throw new Error(`${subject} no column "${name}" of it`);
+    if (isName && table.declared && !warned) {
+      warned = true;
+      observe({
+        kind: "deprecated",
+        message: `"${table.label}" refers to columns by name in ${option}: use the column object`,
+      });
+    }
+    return column;
+  };
 }

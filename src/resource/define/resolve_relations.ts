@@ -15,7 +15,7 @@ import {
   type ServedTable,
 } from "./resource_definition.ts";
 import { deriveRelations } from "./derive_relations.ts";
-import { isAny } from "../../schema/structured/kind_of_column.ts";
+import { isAny } from "../../schema/structured/structured_value.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 
 /**

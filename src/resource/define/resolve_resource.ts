@@ -17,12 +17,15 @@ import type { Observer } from "../../runtime/runtime.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
-import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { EtagKeys } from "../http/etag.ts";
 import { type ColumnRightsOf, widestFields } from "./caller_fields.ts";
-import { resolveFieldLists } from "./resolve_field_lists.ts";
+import {
+  type ColumnResolver,
+  createColumnResolver,
+  resolveFieldLists,
+} from "./resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";

@@ -5,9 +5,8 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { OpenIndex } from "../../search/open_index.ts";
 import type { SearchField } from "../../search/search_index.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
-import type { ColumnResolver } from "./column_resolver.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
-import { isList } from "./resolve_field_lists.ts";
+import { type ColumnResolver, isList } from "./resolve_field_lists.ts";
 
 export interface SearchedResource {
   readonly table: TableInfo;

@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { Driver } from "../../db/driver.ts";
 import { showValue } from "../../problem/show_value.ts";
 import type { TableInfo } from "../../schema/table_info.ts";

@@ -1,6 +1,6 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
-import type { FieldPolicy } from "../model/field_policy.ts";
+import type { FieldPolicy } from "../model/resource.ts";
 
 type Options = ResourceDefinition["options"];
 

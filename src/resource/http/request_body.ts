@@ -1,8 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import { type Clock, sleep } from "../../runtime/runtime.ts";
 import { exceededJsonLimit, type JsonLimits, parseCheckedJson } from "../../schema/exact_json.ts";
-import { sleep } from "../../runtime/event_loop.ts";
 
 export interface BodyLimits {
   /** The maximum size of a body, in bytes. Receiving a larger body fails with 413. */

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Problem } from "../../problem/problem.ts";
-import { runAfterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
-import type { Clock } from "../../runtime/runtime.ts";
+import { type Clock, runAfterPendingIo, sleep } from "../../runtime/runtime.ts";
 
 /** A request that may have to wait. The scheduler reads the members only if it does. */
 export interface WaitingRequest {

@@ -1,4 +1,4 @@
-import type { YieldTurn } from "../../runtime/event_loop.ts";
+import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { WriteCall } from "../model/operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";

@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
-import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
+import { createYieldTurn, type YieldTurn } from "../../runtime/runtime.ts";
 import type { Resource } from "../model/resource.ts";
 import type { OperationCall, ResourceCall, WriteCall } from "../model/operation.ts";
 import { inTransaction, type WriteConnection } from "../write/transaction/in_transaction.ts";

@@ -1,5 +1,4 @@
-import type { Grant } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import type { Grant, User } from "../../auth/authorize.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
 import { DatabaseError } from "../../db/database_error.ts";

@@ -1,22 +1,20 @@
 import type { AggregateOptions, GroupOf, Groups } from "../../api/aggregates.ts";
 import type {
+  BatchItem,
+  ConditionalItem,
   CreateRequests,
   DeleteRequests,
   IsWritten,
   OnlyWhere,
   ProceduresOf,
+  ReplaceBody,
   RestoreRequests,
   SearchRequests,
+  TagOf,
+  UniqueKeyOption,
   UpdateRequests,
 } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, Has, IncludeOf, Page, RowOf, Tagged } from "../../api/rows.ts";
-import type {
-  BatchItem,
-  ConditionalItem,
-  ReplaceBody,
-  TagOf,
-  UniqueKeyOption,
-} from "../../api/write_options.ts";
 import type { ServedRow, TableLike } from "../../schema/table_like.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { ListOptions, OrderFieldOf, OrderInput } from "../../api/read_options.ts";

@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnLike, ServedValue } from "../../schema/table_like.ts";

@@ -1,5 +1,4 @@
-import type { Access, Grant } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import type { Access, Grant, User } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { Debit } from "../../guard/budget/debit.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";

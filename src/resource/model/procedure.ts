@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { DatabaseFunction } from "../../db/functions/database_function.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { PowGateOptions } from "../../guard/resource_protection_options.ts";

@@ -1,5 +1,4 @@
-import type { Access, AccessPolicy } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import type { Access, AccessPolicy, User } from "../../auth/authorize.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { DatabaseIdentity, Driver } from "../../db/driver.ts";
@@ -22,7 +21,10 @@ import type { AnyApi, CodeApi } from "./code_api.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
-import type { CallerFields, FieldListName } from "./caller_fields.ts";
+import type { FieldOptions } from "./resource_options.ts";
+import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
+import type { EtagPolicy } from "../http/etag.ts";
+import type { OptimisticIds } from "../../db/changes/record_optimistic_ids.ts";
 
 export interface CodeCaller {
   /** The user, or null for an anonymous caller and for the system. */
@@ -85,7 +87,7 @@ export interface ResolvedCapabilities {
 }
 
 /** The maximum number of items in each kind of batch, and the increment of versions in batches. */
-export interface BatchPolicy {
+interface BatchPolicy {
   readonly create: number;
   readonly update: number;
   readonly replace: number;
@@ -93,12 +95,12 @@ export interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-export interface ImportPolicy {
+interface ImportPolicy {
   /** The largest size of one body, in bytes. */
   readonly maxBytes: number;
 }
 
-export interface ReadCostLimits {
+interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
   /** The longest time of one statement, in milliseconds. */
@@ -219,4 +221,56 @@ export interface Resource extends SharedParts, CallerFields {
   /** The search indexers of all resources that index rows of this table. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
+}
+
+/** The name of a list in the option `fields`, such as `readable`. */
+export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
+
+/**
+ * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws if a
+ * function of the option `fields` throws, or returns anything but a list of the table's columns.
+ */
+export type FieldListsOfUser = (user: User | null) => CallerFieldLists;
+
+/** The field lists of one caller, as the functions in the option `fields` return them. */
+export interface CallerFieldLists {
+  readonly id: string;
+  /** The columns that the caller's database role cannot read or insert. Default: none. */
+  readonly rights?: {
+    readonly unreadable: ReadonlySet<ColumnInfo>;
+    readonly notInsertable: ReadonlySet<ColumnInfo>;
+  };
+  /** Returns the fields of the caller, which are a subset of the fields of all callers. */
+  narrow(): FieldPolicy;
+}
+
+/** The parts of a resource that depend on the caller's fields. */
+export interface CallerFields {
+  readonly fields: FieldPolicy;
+  readonly groups: AggregateColumns;
+  readonly etag: EtagPolicy | null;
+  /** The columns that other callers can read, but not this caller. */
+  readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The columns that the caller's database role can read. Absent if it can read all columns. */
+  readonly stored?: readonly ColumnInfo[];
+  /** The columns whose values the caller's database role cannot insert. Absent for none. */
+  readonly notInsertable?: ReadonlySet<ColumnInfo>;
+  /** A string that is equal for two callers only if their lists are equal. */
+  readonly fieldsKey: string;
+}
+
+/** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
+export interface FieldPolicy {
+  readonly readable: readonly ColumnInfo[];
+  readonly writable: ReadonlySet<ColumnInfo>;
+  /** The columns that no body can change after the row was created. Contains no key columns. */
+  readonly immutable: ReadonlySet<ColumnInfo>;
+  readonly filterable: ReadonlySet<ColumnInfo>;
+  readonly sortable: ReadonlySet<ColumnInfo>;
+}
+
+/** Written rows, and the ids with which their clients recognize the events of the writes. */
+export interface WrittenRows {
+  readonly rows: readonly Row[];
+  readonly recorded: OptimisticIds;
 }

@@ -1,5 +1,4 @@
-import type { ScopeOptions } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import type { ScopeOptions, User } from "../../auth/authorize.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
 import type { IndexErrorHandler } from "../../search/indexer.ts";

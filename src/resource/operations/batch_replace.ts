@@ -20,7 +20,7 @@ import { notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { requirePrecondition } from "../http/etag.ts";
 import { completeReplacement } from "./replace.ts";
-import type { WrittenRows } from "../model/written_rows.ts";
+import type { WrittenRows } from "../model/resource.ts";
 
 interface BatchReplacePlan {
   readonly items: readonly KeyedItem[];

@@ -1,6 +1,5 @@
 import { keyId, keyOf } from "../../plan/key.ts";
-import { noneIncluded, rowReply, rowsReply } from "../shape/output.ts";
-import { locationOf } from "../shape/location.ts";
+import { locationOf, noneIncluded, rowReply, rowsReply } from "../shape/output.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
   lookedUpResources,

@@ -9,7 +9,7 @@ import {
 } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { Problem } from "../../problem/problem.ts";
-import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
+import { createYieldTurn, type YieldTurn } from "../../runtime/runtime.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { planReadAfterRow } from "../read/read_after_row.ts";

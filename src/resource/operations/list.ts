@@ -37,6 +37,7 @@ import type { AdditionalGrants, Operation } from "../model/operation.ts";
 import { type Included, maskRows, noneIncluded, type View } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 import {
+  fetchTotalCount,
   type ListQuery,
   type ListReadPlan,
   offsetParameter,
@@ -45,15 +46,12 @@ import {
   parseOffset,
   parseTotalCount,
   planList,
-  resourcesReadByList,
-  type TotalCountMode,
-} from "../read/list_query.ts";
-import {
-  fetchTotalCount,
   planTotalCount,
+  resourcesReadByList,
   type TotalCount,
+  type TotalCountMode,
   type TotalCountPlan,
-} from "../read/total_count.ts";
+} from "../read/list_query.ts";
 
 interface ListIntent {
   readonly selection: ListQuery;

@@ -1,6 +1,6 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { withDefaults } from "../write/values/with_defaults.ts";
+import { withDefaults } from "../write/values/new_row_values.ts";
 import { parseUpdate, update } from "./update.ts";
 import type { Resource } from "../model/resource.ts";
 

@@ -3,7 +3,7 @@ import { and, type Filter } from "../../filter/filter.ts";
 import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
+import { parseSearchQuery, type SearchQuery, wordsOf } from "../../search/search_query.ts";
 import { requireShownToRole } from "../live/shown_to_role.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
@@ -22,7 +22,6 @@ import { formatKey, keyOf } from "../../plan/key.ts";
 import { highlight } from "../../search/highlight.ts";
 import type { OpenIndex } from "../../search/open_index.ts";
 import { textsOf } from "../../search/search_index.ts";
-import { wordsOf } from "../../search/words.ts";
 import type { Resource } from "../model/resource.ts";
 
 interface SearchIntent {

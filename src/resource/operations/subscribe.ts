@@ -8,7 +8,7 @@ import type { Operation } from "../model/operation.ts";
 import { type View, viewOf } from "../shape/output.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseFlag } from "../http/query_parameters.ts";
-import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_stream.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../live/live_hubs.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {

@@ -1,7 +1,7 @@
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { LiveAggregateQuery } from "../../live/aggregate/live_aggregate_query.ts";
+import type { LiveAggregateQuery } from "../../live/aggregate/incremental_aggregate.ts";
 import { noRowsShown } from "../../live/live_view.ts";
 import { printOrder } from "../../plan/order.ts";
 import { aggregateResponse, planAggregate } from "./aggregate.ts";
@@ -9,7 +9,7 @@ import { parseAggregateQuery } from "../read/aggregate_query.ts";
 import type { Operation } from "../model/operation.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
-import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_stream.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../live/live_hubs.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {

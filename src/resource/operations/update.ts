@@ -41,7 +41,7 @@ import {
 import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateReturning, updateRow } from "../write/update_and_delete.ts";
 import { and, comparison } from "../../filter/filter.ts";
-import { lessOrEqualOperator } from "../../filter/operators/value_operators.ts";
+import { lessOrEqualOperator } from "../../filter/operators/operator_registry.ts";
 import { type Assignments, incrementedValue } from "../../plan/plan.ts";
 import { integerVersionOf, type Precondition, requirePrecondition } from "../http/etag.ts";
 import { expectedVersion, nextVersion, withTimestamps } from "../write/row_version.ts";

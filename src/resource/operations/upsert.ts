@@ -1,7 +1,6 @@
 import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
-import { rowReply, rowsReply } from "../shape/output.ts";
-import { locationOf } from "../shape/location.ts";
+import { locationOf, rowReply, rowsReply } from "../shape/output.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation } from "../model/operation.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";

@@ -1,5 +1,5 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { allRows, and, type Filter, noRows } from "../../filter/filter.ts";
+import { allRows, and, type Filter, noRows, termsOnSameRow } from "../../filter/filter.ts";
 import { countedPositionAt, startPosition } from "../../plan/reached_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { isCounted, parseOrder } from "../../plan/order.ts";
@@ -15,10 +15,13 @@ import type { Resource } from "../model/resource.ts";
 import { parseQueryFilter } from "./user_filter.ts";
 import { nameOfItem, readQuotedName } from "../../filter/syntax/quoted_name.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { isSortable } from "../../schema/structured/kind_of_column.ts";
+import { isSortable } from "../../schema/structured/structured_value.ts";
+import type { Connection } from "../../db/driver.ts";
+import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 
 /** A key of an order that is a field of the row to which a to-one relation leads. */
-export interface RelatedOrder extends Omit<RelatedColumn, "where"> {
+interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
 
@@ -26,7 +29,7 @@ export interface RelatedOrder extends Omit<RelatedColumn, "where"> {
  * Finds the field that `author.name` means in an order. Returns null if the relation leads to
  * several rows or is not filterable, or if the caller cannot read the field or order by it.
  */
-export function relatedOrderOf(
+function relatedOrderOf(
   path: string,
   index: number,
   resource: Resource,
@@ -59,7 +62,7 @@ export function relatedOrderOf(
 }
 
 /** Plans the values of related fields. Rows that the caller cannot read have no values. */
-export function planRelatedOrder(
+function planRelatedOrder(
   orders: readonly RelatedOrder[],
   related: ReadonlyMap<Resource, Grant>,
 ): readonly RelatedColumn[] {
@@ -157,7 +160,7 @@ export function resourcesReadByList(
   ]);
 }
 
-export interface ListGrants extends Pick<AdditionalGrants, "related"> {
+interface ListGrants extends Pick<AdditionalGrants, "related"> {
   readonly grant: Grant;
 }
 
@@ -198,7 +201,7 @@ export function planList(
 }
 
 /** Returns the number of rows before a page, or null if the list continues after a row's key. */
-export function rowsBeforePage(
+function rowsBeforePage(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
   if (!isCounted(order)) return null;
@@ -221,4 +224,73 @@ function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly Colu
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
   return missing.length === 0 ? columns : [...columns, ...missing];
+}
+
+/** The total number of rows on all pages of a list, as members of the response. */
+export interface TotalCount {
+  readonly totalCount: number;
+  readonly totalCountEstimated?: true;
+}
+
+export type TotalCountPlan = ReturnType<typeof planTotalCount>;
+
+/**
+ * Plans a list's total count. The plan contains an estimate only if the request asks for one, if
+ * the engine supports estimates, and if the estimate reveals no more than the count does.
+ */
+export function planTotalCount(
+  where: Filter,
+  mode: Exclude<TotalCountMode, "none">,
+  grant: Grant,
+  resource: Resource,
+) {
+  const { table, reader, identityOf } = resource;
+  const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
+    // With `actAs`, policies of the database hide rows, but an estimate would count them.
+    identityOf === null &&
+    // The planner's statistics cover the whole table. If the user can read only some of its rows,
+    // or some rows of a related table, an estimate would reveal the number of hidden rows.
+    grant.rows.kind === "all" && staysInTable(where);
+  return {
+    count: { kind: "count", table, where } as const,
+    // The estimate comes first. Null if the rows must be counted.
+    estimate: mayEstimate ? { kind: "estimate", table, where } as const : null,
+  };
+}
+
+/**
+ * The smallest estimate that is used. Below it, the rows are counted. Postgres assumes ten pages
+ * for a table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
+ */
+const minEstimated = 2_500;
+
+/** Fetches a list's total count. `found` rows were read: up to one more than the page has. */
+export async function fetchTotalCount(
+  plan: TotalCountPlan,
+  { read, found }: { readonly read: ReadPlan; readonly found: number },
+  { connection, reader, roleRights }: {
+    readonly connection: Connection;
+    readonly reader: RowReader;
+    readonly roleRights: RoleRights;
+  },
+): Promise<TotalCount> {
+  // If the first page is not full, it contains all rows.
+  if (isFirst(read) && read.limit !== null && found < read.limit) return { totalCount: found };
+  const mayEstimate = plan.estimate !== null &&
+    (await roleRights.of(plan.estimate.table))?.mayEstimate === true;
+  const estimate = plan.estimate === null || !mayEstimate
+    ? null
+    : await fetchEstimate(connection, plan.estimate, reader);
+  return estimate === null || estimate < minEstimated
+    ? { totalCount: await fetchCount(connection, plan.count, reader) }
+    : { totalCount: Math.max(estimate, found), totalCountEstimated: true };
+}
+
+function isFirst({ after, from, offset = 0 }: ReadPlan): boolean {
+  return after === null && offset === 0 &&
+    (from === undefined || from.values.length === 0 && from.skip === 0);
+}
+
+function staysInTable(filter: Filter): boolean {
+  return filter.kind !== "related" && termsOnSameRow(filter).every(staysInTable);
 }

@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
 import { driverActingAs } from "../../db/transact.ts";

@@ -1,5 +1,4 @@
-import { type Access, requireAccess } from "../../auth/authorize.ts";
-import type { User } from "../../auth/user.ts";
+import { type Access, requireAccess, type User } from "../../auth/authorize.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { minStreamedLength } from "../../protocol/text_stream.ts";

@@ -10,7 +10,7 @@ import {
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
-import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { kindOfColumn } from "../../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { parseJson } from "../../schema/exact_json.ts";

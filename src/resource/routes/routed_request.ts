@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import type { StreamPart } from "../../live/stream/stream_part.ts";

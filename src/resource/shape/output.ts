@@ -2,18 +2,17 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { Metric, OrderKey } from "../../plan/plan.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { ComputedFields, Resource } from "../model/resource.ts";
+import type { ComputedFields, Resource, WrittenRows } from "../model/resource.ts";
 import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
 import { type GroupView, presentGroups } from "./present_groups.ts";
 import { parseSelect, type Selectable } from "./parse_select.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Filter } from "../../filter/filter.ts";
-import { keyId, keyOf } from "../../plan/key.ts";
+import { formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { jsonFits } from "../../schema/json_fits.ts";
 import { type EtagPolicy, tagOf } from "../http/etag.ts";
 import { responseTooLarge, writtenRowsPart } from "../http/response_byte_budget.ts";
 import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
-import type { WrittenRows } from "../model/written_rows.ts";
 
 /** The fields that the output shows: readable columns, computed fields and included relations. */
 export interface View {
@@ -200,7 +199,7 @@ export interface RelationFilter {
 }
 
 /** The optional members of the JSON response to a write of one row, in addition to the row. */
-export interface RowReplyOptions {
+interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
   readonly optimisticId?: string | null;
@@ -264,3 +263,18 @@ export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string,
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };
 }
+
+/**
+ * Returns the `Location` header of a new row. Returns none if the caller cannot see the key, or if
+ * the key is too long for proxies: nginx permits 4 kB for all headers of a response.
+ */
+export function locationOf(
+  row: Row,
+  { table, url, fields }: Resource,
+): Readonly<Record<string, string>> {
+  if (!table.primaryKey.every((column) => fields.readable.includes(column))) return {};
+  const segment = formatKey(keyOf(row, table), table.primaryKey);
+  return segment.length > maxSegmentLength ? {} : { location: `${url}/${segment}` };
+}
+
+const maxSegmentLength = 2_000;

@@ -22,12 +22,13 @@ import { batchTooLarge, wholeBody } from "./values/batch_items.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
+import { type Clock, createYieldTurn } from "../../runtime/runtime.ts";
 
 /** Rows to write, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
 /** The keys and columns of rows to read before they are written. */
-export interface KeyedRows {
+interface KeyedRows {
   readonly keys: readonly Key[];
   /** The unique key that identifies the rows. Default: the primary key. */
   readonly by?: KeyColumns;
@@ -149,4 +150,45 @@ export function readPlan(
 ): ReadPlan {
   const order = table.primaryKey.map((column) => ({ column, descending: false }));
   return { kind: "read", table, columns, where, order, after: null, limit: null };
+}
+
+/** The intended duration of one statement, in milliseconds. */
+const sliceMs = 5;
+const maxGrowth = 4;
+
+/** Runs `work` for all items of a batch, one slice (the rows of one statement) after the other. */
+export type RunInSlices = <Item>(
+  items: readonly Item[],
+  work: (some: readonly Item[]) => Promise<void>,
+) => Promise<void>;
+
+/**
+ * Returns how to divide one batch into statements. An in-process database blocks every other
+ * request during a statement. Therefore its first slice is one row, and the durations so far
+ * determine how many rows of a later slice take 5 ms.
+ */
+export function slicesOf(resource: Resource): RunInSlices {
+  const { driver, runtime: { clock } } = resource;
+  const maxSize = keysPerStatement(resource);
+  return driver.dialect.blocksThread ? timedSlices(maxSize, clock) : async (items, work) => {
+    for (const some of chunksOf(items, maxSize)) await work(some);
+  };
+}
+
+/** Divides rows by the durations of previous slices. Other requests run between two slices. */
+export function timedSlices(maxSize: number, clock: Clock): RunInSlices {
+  const yieldTurn = createYieldTurn(clock);
+  let size = 1;
+  return async (items, work) => {
+    for (let at = 0; at < items.length;) {
+      await yieldTurn();
+      const some = items.slice(at, at + size);
+      const beganAt = clock.elapsedMs();
+      await work(some);
+      at += some.length;
+      const perItemMs = (clock.elapsedMs() - beganAt) / some.length;
+      const next = Math.min(maxSize, size * maxGrowth, sliceMs / perItemMs);
+      size = Math.max(1, Math.floor(next));
+    }
+  };
 }

@@ -1,5 +1,5 @@
 import { allRows, comparison, type Filter } from "../../filter/filter.ts";
-import { equalOperator } from "../../filter/operators/value_operators.ts";
+import { equalOperator } from "../../filter/operators/operator_registry.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import {
   compareInstants,

@@ -3,7 +3,7 @@ import { type Key, keyOf } from "../../plan/key.ts";
 import { EchoedValue, valueForHook } from "../../plan/echoed_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { writeJson } from "../../schema/exact_json.ts";
-import { deadline } from "../../runtime/deadline.ts";
+import { deadline } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { apiForHandler } from "../model/api_for_handler.ts";

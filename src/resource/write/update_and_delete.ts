@@ -21,13 +21,12 @@ import {
   targetNotWritten,
   writableTarget,
 } from "./row_target.ts";
-import { readAgain, readPlan } from "./read_rows_to_write.ts";
+import { readAgain, readPlan, slicesOf } from "./read_rows_to_write.ts";
 import { requireChangedRows } from "./insert_rows.ts";
 import { expectedVersion, sameVersion, withNextVersion } from "./row_version.ts";
 import { afterDelete, afterWrite } from "./run_hooks.ts";
 import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { instantOf } from "../../schema/instant.ts";
-import { slicesOf } from "./slices.ts";
 
 export interface PathUpdate {
   readonly target: RowTarget;

@@ -6,9 +6,8 @@ import { Problem } from "../../problem/problem.ts";
 import { catching } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { type KeyedItem, mapItemsInTurn, patchPath } from "./values/batch_items.ts";
-import { createYieldTurn } from "../../runtime/event_loop.ts";
-import { type RunInSlices, slicesOf } from "./slices.ts";
-import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
+import { createYieldTurn } from "../../runtime/runtime.ts";
+import { readByKeys, type RowsByKey, type RunInSlices, slicesOf } from "./read_rows_to_write.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {

@@ -24,7 +24,7 @@ import { drizzlePostgresTables } from "./postgres_tables.ts";
 import { drizzleSqliteTables } from "./sqlite_tables.ts";
 import { readDrizzleConstraints } from "./drizzle_constraints.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
-import { kindOfColumn } from "../structured/kind_of_column.ts";
+import { kindOfColumn } from "../structured/structured_value.ts";
 
 /**
  * Describes a table that Drizzle's `sqliteTable` or `pgTable` declares. Throws an Error that names

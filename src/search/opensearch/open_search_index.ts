@@ -3,8 +3,7 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Observer, Random } from "../../runtime/runtime.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
-import { type SearchQuery, wordsAsWritten } from "../search_query.ts";
-import { documentWords } from "../words.ts";
+import { documentWords, type SearchQuery, wordsAsWritten } from "../search_query.ts";
 import { type BulkLines, bulkLines } from "./bulk_lines.ts";
 import { fieldName, fieldQuery, wordsFieldMapping } from "./field_query.ts";
 import {

@@ -1,5 +1,5 @@
 import type { KeyValue } from "../../kv/key_value.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { deadline, type Runtime } from "../../runtime/runtime.ts";
 import type { Indexer } from "../indexer.ts";
 import type { OutboxIndex, OutboxParts } from "./drain_entries.ts";
 import { OutboxSweep } from "./outbox_sweep.ts";
@@ -7,7 +7,6 @@ import { OutboxStore } from "./outbox_store.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
-import { deadline } from "../../runtime/deadline.ts";
 
 export interface OutboxContext {
   /** The key-value store of the configuration. In-memory stores would lose entries at the end. */

@@ -17,7 +17,7 @@ import {
   revive,
 } from "./outbox_entry.ts";
 import { formatKey, type Key } from "../../plan/key.ts";
-import { deadline } from "../../runtime/deadline.ts";
+import { deadline } from "../../runtime/runtime.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Billing } from "../../billing/open_billing.ts";
 import type { CreditsLedger } from "../../billing/ledger/credits_ledger.ts";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { type Described, either, group, type OptionValues } from "../../options/option.ts";
 import { callback, flag, objectWith } from "../../options/option_kinds.ts";
 

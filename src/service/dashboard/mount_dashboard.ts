@@ -1,5 +1,5 @@
 import type { Context, Hono } from "@hono/hono";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 import { problemTypeBase } from "../../protocol/problem_codes.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";

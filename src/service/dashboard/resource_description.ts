@@ -4,7 +4,7 @@ import type { Access, AccessPolicy } from "../../auth/authorize.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
-import { isAny } from "../../schema/structured/kind_of_column.ts";
+import { isAny } from "../../schema/structured/structured_value.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** A resource as the dashboard needs it: its fields, and who may access its rows. */

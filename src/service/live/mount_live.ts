@@ -1,7 +1,7 @@
 import type { RouteHandlersOptions } from "../route_handlers.ts";
 import type { Context, Hono } from "@hono/hono";
 import { addressGroup } from "../../guard/client_address.ts";
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import {
   type MultiplexedPart,
@@ -22,7 +22,7 @@ import {
   maxSubscriptions,
   parseLiveSubscriptions,
 } from "../../resource/live/live_subscriptions.ts";
-import { streamHeaders } from "../../resource/live/open_stream.ts";
+import { streamHeaders } from "../../resource/live/live_hubs.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
 import { type BodyReadingOptions, type BodyRequest, readBodyRequest } from "../hono_app.ts";
@@ -33,7 +33,7 @@ import { type ProblemBody, problemTypeBase } from "../../protocol/problem_codes.
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { ResourceRoute } from "../../resource/routes/endpoint.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
-import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
+import { elementOf, isAny } from "../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { problemOfStatus } from "../http_exception.ts";
 

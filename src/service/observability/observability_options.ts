@@ -1,4 +1,4 @@
-import type { User } from "../../auth/user.ts";
+import type { User } from "../../auth/authorize.ts";
 import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
 import { type Described, either, group, type OptionValues } from "../../options/option.ts";
 import { callback, flag, objectWith } from "../../options/option_kinds.ts";

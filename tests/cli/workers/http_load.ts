@@ -1,6 +1,6 @@
 /** Clients that send one request after the other until they are stopped, byte by byte HTTP/1.1. */
 
-import { sleep } from "../../../src/runtime/event_loop.ts";
+import { sleep } from "../../../src/runtime/runtime.ts";
 
 /** What the clients of a load got. */
 export interface LoadResult {

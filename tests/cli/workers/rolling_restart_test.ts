@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { sleep } from "../../../src/runtime/event_loop.ts";
+import { sleep } from "../../../src/runtime/runtime.ts";
 import { type EventStream, openEventStream } from "../../support/event_stream.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { type LoadResult, startLoad } from "./http_load.ts";

@@ -1,5 +1,5 @@
 /** Services of several workers for tests: the real command line, with its processes. */
-import { sleep } from "../../../src/runtime/event_loop.ts";
+import { sleep } from "../../../src/runtime/runtime.ts";
 import { assertEquals } from "@std/assert";
 import { type Child, startChild } from "../../serve/child_process.ts";
 

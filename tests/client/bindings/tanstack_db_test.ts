@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { createCollection, createLiveQueryCollection, eq } from "@tanstack/db";
 import { ConflictError, createClient, ServiceError } from "../../../exports/client.ts";
 import { liveCollectionOptions } from "../../../src/client/bindings/tanstack_db.ts";
-import { prefetch } from "../../../src/client/live/prefetch.ts";
+import { prefetch } from "../../../src/client/live/list_source.ts";
 import type { LiveSeed } from "../../../src/client/live/live_messages.ts";
 import { all } from "../../../src/filter/builders.ts";
 import { resource } from "../../../src/resource/define/resource_definition.ts";

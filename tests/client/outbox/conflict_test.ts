@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { JobConflict } from "../../../src/client/outbox/conflict.ts";
+import type { JobConflict } from "../../../src/client/outbox/send_job.ts";
 import { ConflictError, ServiceError } from "../../../src/client/request/service_error.ts";
 import {
   calm,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { KeyValue } from "../../../src/kv/key_value.ts";
-import { runAfterPendingIo } from "../../../src/runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../../src/runtime/runtime.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
 import { StoreError } from "../../../src/kv/store_error.ts";
 import { openOutboxWorld, type OutboxProcess } from "./outbox_world.ts";

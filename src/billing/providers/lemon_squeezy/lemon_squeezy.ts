@@ -1,21 +1,19 @@
 import { type Described, group } from "../../../options/option.ts";
 import { flag, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
-import type {
-  BillingProvider,
-  PaidPrice,
-  ProviderCheckout,
-  ReadTerms,
-  UsageReport,
-  VendorEvent,
-} from "../billing_provider.ts";
-import { compact, type JsonFields, utcOf } from "../json_fields.ts";
 import {
+  type BillingProvider,
   keyOption,
+  type PaidPrice,
+  type ProviderCheckout,
   providerOptionRules,
   type ProviderOptions,
+  type ReadTerms,
   secretsOf,
-} from "../provider_options.ts";
+  type UsageReport,
+  type VendorEvent,
+} from "../billing_provider.ts";
+import { compact, type JsonFields, utcOf } from "../json_fields.ts";
 import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
 import {
   decodeHexCodes,

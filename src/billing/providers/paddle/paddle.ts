@@ -1,11 +1,15 @@
 import { type Described, group } from "../../../options/option.ts";
 import { flag } from "../../../options/option_kinds.ts";
-import type {
-  BillingProvider,
-  PaidPrice,
-  ProviderCheckout,
-  VendorDelivery,
-  VendorEvent,
+import {
+  type BillingProvider,
+  keyOption,
+  type PaidPrice,
+  type ProviderCheckout,
+  providerOptionRules,
+  type ProviderOptions,
+  secretsOf,
+  type VendorDelivery,
+  type VendorEvent,
 } from "../billing_provider.ts";
 import {
   compact,
@@ -15,12 +19,6 @@ import {
   subscriptionFacts,
   utcOf,
 } from "../json_fields.ts";
-import {
-  keyOption,
-  providerOptionRules,
-  type ProviderOptions,
-  secretsOf,
-} from "../provider_options.ts";
 import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
 import {
   hmacKeysOf,

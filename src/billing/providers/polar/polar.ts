@@ -2,19 +2,17 @@ import { type Described, group } from "../../../options/option.ts";
 import { oneOf, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { base64ToBytes } from "../../../protocol/byte_text.ts";
-import type {
-  BillingProvider,
-  ProviderCheckout,
-  UsageReport,
-  WebhookDelivery,
-} from "../billing_provider.ts";
-import type { JsonFields } from "../json_fields.ts";
 import {
+  type BillingProvider,
   keyOption,
+  type ProviderCheckout,
   providerOptionRules,
   type ProviderOptions,
   secretsOf,
-} from "../provider_options.ts";
+  type UsageReport,
+  type WebhookDelivery,
+} from "../billing_provider.ts";
+import type { JsonFields } from "../json_fields.ts";
 import { noCheckout, noSubscription, VendorApi } from "../vendor_api.ts";
 import {
   headerOf,

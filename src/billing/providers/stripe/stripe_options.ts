@@ -1,6 +1,6 @@
 import { type Described, group } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
-import { keyOption, providerOptionRules, type ProviderOptions } from "../provider_options.ts";
+import { keyOption, providerOptionRules, type ProviderOptions } from "../billing_provider.ts";
 
 /** Options of `stripe`. */
 export interface StripeOptions extends ProviderOptions {

@@ -1,15 +1,15 @@
 import Stripe from "stripe";
 import { Problem } from "../../../problem/problem.ts";
 import type { BillingSubscription } from "../../billing_event.ts";
-import type {
-  BillingProvider,
-  PaidPrice,
-  ProviderCheckout,
-  UsageReport,
-  VendorEvent,
+import {
+  type BillingProvider,
+  type PaidPrice,
+  type ProviderCheckout,
+  secretsOf,
+  type UsageReport,
+  type VendorEvent,
 } from "../billing_provider.ts";
 import { JsonFields } from "../json_fields.ts";
-import { secretsOf } from "../provider_options.ts";
 import { maxListed, providerProblem } from "../vendor_api.ts";
 import { hmacKeysOf, parseDelivery, verifyTimedSignature } from "../webhook_signature.ts";
 import { invoicePrices, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";

@@ -7,7 +7,7 @@ import {
   snapshotPosition,
   snapshotText,
 } from "../../../db/changes/log_position.ts";
-import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
+import { epochColumn, queryWithinEpoch } from "./set_up_postgres_log.ts";
 import type { RowPolicyTables } from "./row_policy_tables.ts";
 
 /** The changes of one read of the Postgres log, and the position after them. */

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { sleep } from "../../../runtime/event_loop.ts";
+import { sleep } from "../../../runtime/runtime.ts";
 import type { PostgresServer } from "./keywords.ts";
 import { requiresTls, tlsFailure, type TlsRules } from "./connection_plan.ts";
 

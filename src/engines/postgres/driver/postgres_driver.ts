@@ -1,6 +1,5 @@
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
-import { type Deadline, deadline } from "../../../runtime/deadline.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
+import { type Clock, type Deadline, deadline } from "../../../runtime/runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { Statement } from "../../../sql/fragment.ts";

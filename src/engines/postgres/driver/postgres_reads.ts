@@ -1,11 +1,10 @@
-import type { Deadline } from "../../../runtime/deadline.ts";
+import type { Deadline } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_error.ts";
 import type { Connection, DatabaseIdentity, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import type { ReadLimiter } from "../../../db/read_limiter.ts";
+import { type ReadLimiter, watchRead } from "../../../db/read_limiter.ts";
 import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
-import { watchRead } from "../../../db/watch_read.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
 import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Deadline } from "../../../runtime/deadline.ts";
+import type { Deadline } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { QueryResult } from "../../../db/driver.ts";

@@ -1,6 +1,4 @@
-import { runAfterPendingIo } from "../../../runtime/event_loop.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
-import type { Deadline } from "../../../runtime/deadline.ts";
+import { type Clock, type Deadline, runAfterPendingIo } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { DatabaseIdentity, QueryResult } from "../../../db/driver.ts";
 import { StatementDurations } from "../../../db/statement_durations.ts";

@@ -1,4 +1,4 @@
-import { runAfterPendingIo } from "../../../runtime/event_loop.ts";
+import { runAfterPendingIo } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";

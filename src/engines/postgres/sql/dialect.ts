@@ -27,14 +27,13 @@ import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresPreview } from "./preview.ts";
-import { decodeUntyped } from "./plain_values.ts";
 import { castToType, operandOfType, textOfType } from "./database_types.ts";
-import { decode, encode } from "./stored_values.ts";
+import { decode, decodeUntyped, encode } from "./stored_values.ts";
 import { introspectedTypeName, singlePrecisionTypes } from "./introspected_type.ts";
 import { failUnlessSql } from "./require_row.ts";
 import { postgresSyntax } from "./syntax.ts";
 import { postgresEngine } from "../postgres_engine.ts";
-import { isDocument } from "../../../schema/structured/kind_of_column.ts";
+import { isDocument } from "../../../schema/structured/structured_value.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 
 /** Returns the conditions on items of Postgres lists, with operators for which GIN indexes work. */

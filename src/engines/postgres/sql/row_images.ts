@@ -1,5 +1,5 @@
 import { bytesToHex } from "../../../protocol/byte_text.ts";
-import { isDocument } from "../../../schema/structured/kind_of_column.ts";
+import { isDocument } from "../../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadableDocument } from "./json_path.ts";

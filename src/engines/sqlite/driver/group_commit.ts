@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
-import { runAfterPendingIo, sleep } from "../../../runtime/event_loop.ts";
+import { runAfterPendingIo, sleep } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";

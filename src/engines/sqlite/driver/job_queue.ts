@@ -1,6 +1,5 @@
-import type { Clock } from "../../../runtime/runtime.ts";
+import { type Clock, EventLoopTurnCounter } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { EventLoopTurnCounter } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 

@@ -16,8 +16,7 @@ import {
 } from "./read_limits.ts";
 import { withoutLeadingComments } from "./statement_start.ts";
 import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
-import { sleep } from "../../../runtime/event_loop.ts";
-import type { Clock } from "../../../runtime/runtime.ts";
+import { type Clock, sleep } from "../../../runtime/runtime.ts";
 
 /** A connection to a SQLite file. Its methods throw the library's errors. */
 export interface SqliteConnection {

@@ -7,7 +7,7 @@ import { writeJson } from "../../../schema/exact_json.ts";
 import { isInstant } from "../../../schema/instant.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
 import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
-import { isAny } from "../../../schema/structured/kind_of_column.ts";
+import { isAny } from "../../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
 import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../../../sql/dialect.ts";

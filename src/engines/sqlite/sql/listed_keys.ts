@@ -1,5 +1,5 @@
 import { writeJson } from "../../../schema/exact_json.ts";
-import { isAny } from "../../../schema/structured/kind_of_column.ts";
+import { isAny } from "../../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { ListNames } from "../../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql, type SqlValue } from "../../../sql/fragment.ts";

@@ -1,9 +1,9 @@
 import { and, comparison, type Filter } from "../../../filter/filter.ts";
-import { equalOperator } from "../../../filter/operators/value_operators.ts";
+import { equalOperator } from "../../../filter/operators/operator_registry.ts";
 import { type Assignments, databaseDefault } from "../../../plan/plan.ts";
-import { canonicalValueText } from "../../../schema/canonical_value.ts";
+import { canonicalValueText } from "../../../schema/exact_json.ts";
 import type { ColumnPairs, Relation } from "../../../schema/relation.ts";
-import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
+import { kindOfColumn } from "../../../schema/structured/structured_value.ts";
 import { type ColumnInfo, isRequired, type Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { atBodyPath } from "../values/batch_items.ts";

@@ -8,7 +8,14 @@ import type {
   WriteCall,
 } from "../../model/operation.ts";
 import type { RowTarget } from "../row_target.ts";
-import type { NestedRows } from "./nested_rows.ts";
+import type { NestedRow, NestedRows } from "./nested_rows.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { and } from "../../../filter/filter.ts";
+import { type Key, keyId } from "../../../plan/key.ts";
+import type { Row } from "../../../schema/table_info.ts";
+import { atBodyPath } from "../values/batch_items.ts";
+import { invalidField } from "../values/parse_fields.ts";
+import { readByKeys } from "../read_rows_to_write.ts";
 
 /** The plan to write rows with their nested rows and relations, and the grants for these writes. */
 export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
@@ -20,7 +27,7 @@ export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"
 }
 
 /** The row that an update request addresses, and its new values from the body. */
-export interface RowToUpdate {
+interface RowToUpdate {
   readonly target: RowTarget;
   readonly values: Assignments;
 }
@@ -43,4 +50,30 @@ export function nestedWriteCall(
     throw new Error(`There is no grant to ${access} rows of ${resource.name}`);
   }
   return { ...call, resource, grant: right };
+}
+
+/** Finds rows by keys, in order. A missing row and an unreadable row cause an identical 422. */
+export async function findRows(
+  rows: readonly NestedRow[],
+  resource: Resource,
+  related: ReadonlyMap<Resource, Grant>,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, undeleted } = resource;
+  const right = related.get(resource);
+  const keys = rows.map((row) => keyOfExistingRow(row, resource));
+  const found = right === undefined ? new Map<string, Row>() : await readByKeys(
+    { keys, where: and(right.rows, undeleted), columns: resource.stored },
+    resource,
+    connection,
+  );
+  return rows.map(({ bodyPath }, index) => {
+    const row = found.get(keyId(keys[index] ?? [], table));
+    if (row !== undefined) return row;
+    throw atBodyPath(invalidField("names no row"), bodyPath);
+  });
+}
+
+export function keyOfExistingRow({ given }: NestedRow, { table }: Resource): Key {
+  return table.primaryKey.map((column) => given.get(column));
 }

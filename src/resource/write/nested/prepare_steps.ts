@@ -4,7 +4,7 @@ import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
 import { atPathAsync } from "../values/batch_items.ts";
 import { resolveUnchanged } from "../values/echoed_values.ts";
 import { toHookObject } from "../values/parse_fields.ts";
-import { withDefaults } from "../values/with_defaults.ts";
+import { withDefaults } from "../values/new_row_values.ts";
 import { lockTarget } from "../row_target.ts";
 import { beforeUpdate } from "../run_hooks.ts";
 import { changeableKeys, foreignKeysOf } from "./foreign_keys.ts";

@@ -8,20 +8,18 @@ import {
   requireFittingReply,
   viewOf,
 } from "../../shape/output.ts";
-import type { Resource } from "../../model/resource.ts";
+import type { Resource, WrittenRows } from "../../model/resource.ts";
 import { inTransaction } from "../transaction/in_transaction.ts";
 import { idsOfRows, writeRecordingId, writeRecordingIds, type WrittenRow } from "../record_ids.ts";
 import { lookedUpResources, type NestedRow, type NestedRows } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
-import { retryIfRowsChanged } from "../rows_changed.ts";
 import { storedRow } from "./write_state.ts";
 import { writeSteps } from "./write_steps.ts";
 import { type NestedPlan, rowToUpdate } from "./nested_plan.ts";
-import type { WrittenRows } from "../../model/written_rows.ts";
 import { loadIncluded } from "../../read/load_included.ts";
 import { noResources } from "../../rights/related_grants.ts";
 import { includeWithoutOptions, resourcesReadByIncludes } from "../../read/resolve_include.ts";
-import { requireWithinScope } from "../row_target.ts";
+import { requireWithinScope, retryIfRowsChanged } from "../row_target.ts";
 
 export interface CreatePlan extends NestedPlan {
   /** The ids of the top-level rows for live events, in order. Null means that a row has no id. */

@@ -9,15 +9,15 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, Resource } from "../../model/resource.ts";
 import { type Joinable, JoinedCalls, PartConnection, PartDriver } from "./joined_calls.ts";
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
-import { followGivenKeys } from "./follow_given_keys.ts";
 import { canRequireScope, mayWriteAlone, RowKept } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
+import { databaseDefault } from "../../../plan/plan.ts";
 
 /**
  * How rows are inserted: as many as possible in one statement, each in a separate statement so that
  * the rejected row is known, or without RETURNING and then read back.
  */
-export type InsertMode = "together" | "one-by-one" | "read-back";
+type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
@@ -113,7 +113,7 @@ interface Written {
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
 
-export interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
+interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
   readonly resource: Pick<Resource, "driver" | "runtime">;
 }
 
@@ -189,4 +189,31 @@ export function isAutocommit(
   return hooks[afterHook] === undefined && mayWriteAlone(resource) &&
     indexers.every(({ joinsTransaction }) => !joinsTransaction) &&
     (afterHook === "onAfterDelete" || canRequireScope(write));
+}
+
+/**
+ * Advances the sequence of a key past the largest key, and returns true if the write can be
+ * retried. Postgres does not advance the sequence for rows with explicit keys, so keys that are
+ * generated after an import may already exist.
+ */
+export async function followGivenKeys(
+  error: unknown,
+  { dialect: { advanceCounter } }: Pick<Driver, "dialect">,
+  connection: Connection,
+): Promise<boolean> {
+  if (advanceCounter === null || !(error instanceof FailedWrite)) return false;
+  const { kind, constraint, rows, resource: { table } } = error;
+  const { primaryKey: [column, another] } = table;
+  if (kind !== "unique" || column === undefined || another !== undefined) return false;
+  const isCounted = column.default?.kind === "database" &&
+    rows.some(({ values }) => (values.get(column) ?? databaseDefault) === databaseDefault);
+  if (!isCounted || constraint?.name?.endsWith("_pkey") !== true) return false;
+  try {
+    await connection.query({ ...advanceCounter(column, table), isSystem: true });
+    return true;
+  } catch (failure) {
+    // If the role can insert rows but not set the sequence, the write fails.
+    if (failure instanceof DatabaseError) return false;
+    throw failure;
+  }
 }

@@ -10,10 +10,9 @@ import { parsePrecondition, preconditionFailed, requirePrecondition } from "../.
 import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
 import { resolveUnchanged, valuesForNewRow } from "../values/echoed_values.ts";
 import { invalidField, mayWrite, withoutImmutable } from "../values/parse_fields.ts";
-import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
-import { withoutKey } from "../row_target.ts";
+import { RowsChanged, withoutKey } from "../row_target.ts";
 import { canonicalFilterText } from "../../../filter/canonical_filter.ts";
 import { nameOfItem, quoteName, splitNames } from "../../../filter/syntax/quoted_name.ts";
 import { conditionSql, type SqlCondition } from "../../../schema/table_constraints.ts";

@@ -3,7 +3,7 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import { allRows } from "../../../filter/filter.ts";
 import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
-import type { Resource } from "../../model/resource.ts";
+import type { Resource, WrittenRows } from "../../model/resource.ts";
 import { loggedId } from "../values/optimistic_id.ts";
 import { requireFittingReply } from "../../shape/output.ts";
 import type { OperationCall, ResourceCall } from "../../model/operation.ts";
@@ -15,10 +15,8 @@ import { readByKeys } from "../read_rows_to_write.ts";
 import { idsOfRows, writeRecordingIds } from "../record_ids.ts";
 import { beforeCreate, beforeUpdateItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
-import { retryIfRowsChanged, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UniqueKey, type UpsertItem } from "./sort_items.ts";
-import { withoutKey } from "../row_target.ts";
-import type { WrittenRows } from "../../model/written_rows.ts";
+import { retryIfRowsChanged, RowsChanged, withoutKey } from "../row_target.ts";
 
 /** The plan of an upsert: rows that exist are changed, and the others are created. */
 export interface UpsertPlan {

@@ -1,14 +1,14 @@
 import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import type { Grant } from "../../../auth/authorize.ts";
 import type { Filter } from "../../../filter/filter.ts";
-import { equalOperator } from "../../../filter/operators/value_operators.ts";
+import { equalOperator } from "../../../filter/operators/operator_registry.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import { uuidV7 } from "../../../runtime/uuid_v7.ts";
 import { instantOf } from "../../../schema/instant.ts";
-import type { ColumnInfo } from "../../../schema/table_info.ts";
-import { addDefaults } from "./with_defaults.ts";
+import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
+import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
 
 /**
  * Returns the values of a new row. Generated values override the client's values, except in the
@@ -67,4 +67,37 @@ function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   const fixes = rows.kind === "compare" && rows.operator === equalOperator &&
     rows.column === column && rows.path === undefined;
   return fixes ? rows.values[0] : undefined;
+}
+
+/** Adds the defaults of omitted columns in `wanted`. Throws a 422 if a required one has none. */
+export function withDefaults(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Pick<Resource, "table" | "notInsertable">,
+  wanted?: (column: ColumnInfo) => boolean,
+): Map<ColumnInfo, unknown> {
+  const complete = new Map(values);
+  addDefaults(complete, resource, wanted);
+  return complete;
+}
+
+/** Adds the defaults to `values` in place, as {@link withDefaults} does. */
+function addDefaults(
+  complete: Map<ColumnInfo, unknown>,
+  { table, notInsertable }: Pick<Resource, "table" | "notInsertable">,
+  wanted?: (column: ColumnInfo) => boolean,
+): void {
+  const errors: FieldError[] = [];
+  for (const column of table.columns) {
+    if (complete.has(column) || column.generated || wanted?.(column) === false) continue;
+    if (notInsertable?.has(column) === true) continue;
+    const source = column.default;
+    if (source === null) {
+      if (isRequired(column)) {
+        errors.push({ path: column.name.slice(0, 100), message: "is required" });
+      }
+    } else if (source.kind !== "database") {
+      complete.set(column, source.kind === "value" ? source.value : source.make());
+    }
+  }
+  throwFieldErrors(errors);
 }

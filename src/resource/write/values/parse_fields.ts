@@ -8,7 +8,7 @@ import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
 import { fromSafeKey } from "../../../schema/kinds/any_key.ts";
 import { mayBeRounded } from "../../../schema/safe_numbers.ts";
 import { isSpecialValue } from "../../../schema/special_values.ts";
-import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
+import { isAny, kindOfColumn } from "../../../schema/structured/structured_value.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 

@@ -1,6 +1,5 @@
-import { type Access, authorize, type Grant } from "../../../auth/authorize.ts";
+import { type Access, authorize, type Grant, type User } from "../../../auth/authorize.ts";
 import { isPolicy } from "../../../auth/policy.ts";
-import type { User } from "../../../auth/user.ts";
 import { fetchCount } from "../../../db/rows.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";

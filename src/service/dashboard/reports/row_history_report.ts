@@ -4,7 +4,7 @@ import {
   type PastChange,
   readRowHistory,
   type RowHistory,
-} from "../../../db/changes/row_history.ts";
+} from "../../../db/changes/logged_change.ts";
 import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";

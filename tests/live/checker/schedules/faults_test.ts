@@ -8,7 +8,7 @@ import {
   lessOperator,
   lessOrEqualOperator,
   notEqualOperator,
-} from "../../../../src/filter/operators/value_operators.ts";
+} from "../../../../src/filter/operators/operator_registry.ts";
 import type { InMemoryMatcher } from "../../../../src/filter/match/in_memory_matcher.ts";
 import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
 import type { SubscriberGroup } from "../../../../src/live/dispatch/subscriber_group.ts";

@@ -21,13 +21,12 @@ import {
   readConstraints,
   readUniqueIndexes,
 } from "./postgres_catalogue.ts";
-import { EnumLabels } from "./enum_labels.ts";
 import { parseSimpleView } from "../../../../db/views/simple_view.ts";
 import { declareKeys, inferViewKeys, inheritWriteRules } from "../../../../db/views/view_keys.ts";
 import { functionProcedures } from "../../../../db/functions/database_function.ts";
 import { describeFunctions, readFunctions } from "./postgres_functions.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
-import { type PostgresType, readTypes, withConfiguration } from "./postgres_types.ts";
+import { EnumLabels, type PostgresType, readTypes, withConfiguration } from "./postgres_types.ts";
 
 export async function introspectPostgres(
   driver: Driver,

@@ -1,5 +1,5 @@
 import type { TableInfo } from "../../../../schema/table_info.ts";
-import type { Deadline } from "../../../../runtime/deadline.ts";
+import type { Deadline } from "../../../../runtime/runtime.ts";
 import type { MaybePromise } from "../../../../runtime/maybe_promise.ts";
 import type { Dialect } from "../../../../sql/dialect.ts";
 import type { Statement } from "../../../../sql/fragment.ts";

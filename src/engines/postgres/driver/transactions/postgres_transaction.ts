@@ -1,4 +1,4 @@
-import type { Deadline } from "../../../../runtime/deadline.ts";
+import type { Deadline } from "../../../../runtime/runtime.ts";
 import type { MaybePromise } from "../../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";

@@ -1,6 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { keepAlive } from "../../../../runtime/event_loop.ts";
-import type { Clock } from "../../../../runtime/runtime.ts";
+import { type Clock, keepAlive } from "../../../../runtime/runtime.ts";
 import { hasSpareDescriptors } from "../../../../runtime/spare_descriptors.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";

@@ -1,11 +1,9 @@
-import { keepAlive } from "../../../../runtime/event_loop.ts";
 import { FairQueue } from "../../../../runtime/queues/fair_queue.ts";
-import type { Clock, Observer } from "../../../../runtime/runtime.ts";
+import { type Clock, keepAlive, type Observer } from "../../../../runtime/runtime.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { DriverThreads, QueryResult, ReadLimits } from "../../../../db/driver.ts";
-import { maxWaitingReads } from "../../../../db/read_limiter.ts";
-import { watchRead } from "../../../../db/watch_read.ts";
+import { maxWaitingReads, watchRead } from "../../../../db/read_limiter.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
 import type { RemainingBytes } from "../read_limits.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";

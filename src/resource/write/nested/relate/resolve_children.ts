@@ -8,7 +8,6 @@ import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, batchTooLarge } from "../../values/batch_items.ts";
 import { invalidField } from "../../values/parse_fields.ts";
 import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
-import { keyOfExistingRow } from "../find_rows.ts";
 import {
   columnsToClear,
   fixedKeyMessage,
@@ -20,7 +19,7 @@ import {
   neverNullMessage,
   referringRowsFilter,
 } from "../foreign_keys.ts";
-import { nestedWriteCall } from "../nested_plan.ts";
+import { keyOfExistingRow, nestedWriteCall } from "../nested_plan.ts";
 import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
 import {
   type RelatedRow,

@@ -2,12 +2,11 @@ import { fetchRows } from "../../../../db/rows.ts";
 import { allRows, and, type Filter, noRows, or } from "../../../../filter/filter.ts";
 import { chunksOf, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
 import type { Relation, RelationStep } from "../../../../schema/relation.ts";
-import { canonicalValueText } from "../../../../schema/canonical_value.ts";
+import { canonicalValueText } from "../../../../schema/exact_json.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, batchTooLarge, pathInside } from "../../values/batch_items.ts";
 import { deletionLock, keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
-import { findRows, keyOfExistingRow } from "../find_rows.ts";
 import {
   foreignKeysOf,
   hasForeignKeys,
@@ -16,7 +15,7 @@ import {
   linkRow,
   referringRowsFilter,
 } from "../foreign_keys.ts";
-import { nestedWriteCall } from "../nested_plan.ts";
+import { findRows, keyOfExistingRow, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep, RelationChange } from "../nested_rows.ts";
 import {
   type RelatedRow,
