@@ -241,7 +241,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Parses a DEFAULT clause. If it is a constant, a write can return new rows without a query. */
+/** Parses a DEFAULT clause. A constant is also in the descriptions of the service. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -257,7 +257,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
-    return { kind: "value", value: kindOfColumn(column).fromText(text, column) };
+    return { kind: "database", sql, value: kindOfColumn(column).fromText(text, column) };
   } catch (error) {
     if (error instanceof InvalidValue) return database;
     throw error;

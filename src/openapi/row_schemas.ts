@@ -2,6 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { uniqueKeysOf } from "../resource/write/upsert/sort_items.ts";
+import { writeJson } from "../schema/exact_json.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { bodyColumnSchema, responseColumnSchema, withComment } from "./column_json_schema.ts";
 import type { ComponentNames } from "./component_names.ts";
@@ -215,12 +216,12 @@ function bodyOf(
     // No `default` is added, because client generators treat a property with a default as required.
     return [
       column.name,
-      source?.kind === "value" && fillsIn
-        ? {
+      source === null || source.kind === "function" || source.value === undefined || !fillsIn
+        ? schema
+        : {
           ...schema,
-          description: [`${JSON.stringify(source.value)} unless set.`, ...words].join(" "),
-        }
-        : schema,
+          description: [`${writeJson(source.value)} unless set.`, ...words].join(" "),
+        },
     ] as const;
   });
   const isPerUser = varyingFields.has("writable") || varyingFields.has("immutable");

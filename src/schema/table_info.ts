@@ -8,9 +8,10 @@ export type ColumnDefault =
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
    * The database sets it, by a DEFAULT clause or as an identity column. `sql` is the clause, or
-   * null if it cannot be used for another table.
+   * null if it cannot be used for another table. `value` is the constant of the clause when the
+   * service read it. New rows omit the column, because another program can change the clause.
    */
-  | { readonly kind: "database"; readonly sql: string | null };
+  | { readonly kind: "database"; readonly sql: string | null; readonly value?: unknown };
 
 /**
  * The format of timestamps in a column of an existing SQLite table. Tables of the service have

@@ -349,3 +349,30 @@ testOnEngines("json and bytes are no order, and booleans are: false comes first"
     },
   );
 });
+
+testOnEngines("a default that another program has changed applies to new rows", (engine) => {
+  const script = (a: string, c: string) =>
+    `CREATE TABLE df (id integer PRIMARY KEY, a text DEFAULT ${a}, c integer DEFAULT ${c},
+    big bigint DEFAULT 9007199254740993);`;
+  return withForeign(engine, script("'old'", "5"), open, async ({ db, send }) => {
+    const [status, document] = await send("GET", "/../../__service/openapi.json");
+    assertEquals([status, JSON.stringify(document).includes("9007199254740993 unless set")], [
+      200,
+      true,
+    ]);
+    assertEquals((await send("POST", "", { id: 1 }))[1].a, "old");
+    const isSqlite = engine.name.includes("sqlite");
+    const changed = isSqlite
+      ? `DROP TABLE df;\n${script("'new'", "9")}\nINSERT INTO df (id) VALUES (1);`
+      : "ALTER TABLE df ALTER a SET DEFAULT 'new', ALTER c SET DEFAULT 9;";
+    await runScript(db.driver, changed);
+    const [, created] = await send("POST", "", { id: 2 });
+    const [, batch] = await send("POST", "/batch", { items: [{ id: 3 }, { id: 4 }] });
+    // SQLite has no keyword for the default of a column in an UPDATE.
+    const [, replaced] = isSqlite ? [0, created] : await send("PUT", "/1", {});
+    assertEquals(
+      [created, ...batch.items, replaced].map(({ a, c }: Json) => [a, c]),
+      [["new", 9], ["new", 9], ["new", 9], ["new", 9]],
+    );
+  });
+});
