@@ -4,15 +4,14 @@
  * replace the default of everything.
  *
  * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
- * and for timers half of its time. A lane has a Postgres of its own: an open transaction in any
- * database of a server holds back the ends of all change logs of that server.
+ * and for timers half of its time. One more lane runs parts that wait for most of their time. A lane
+ * has a Postgres of its own: an open transaction in any database of a server holds back the ends of
+ * all change logs of that server.
  */
-import { statfs } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
+import { inMemory, type LaneServers, serversOfLanes } from "./support/lane_servers.ts";
 import { diskFolder } from "./support/disk.ts";
 import { endedProcesses } from "./support/ended_processes.ts";
-import { serveScratchDatabases } from "./support/scratch_databases.ts";
 import {
   sumOf,
   testOutputReader,
@@ -20,8 +19,11 @@ import {
   unnamedReason,
 } from "./support/test_summary.ts";
 
-/** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
-const folders: readonly (readonly [folder: string, parts: number])[] = [
+/**
+ * Folders that have runs of their own in so many parts, the longest first. Parts that wait for most
+ * of their time come last.
+ */
+const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"])[] = [
   ["tests/live/checker", 1],
   ["tests/repository", 1],
   ["tests/types", 1],
@@ -29,19 +31,19 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
   ["tests/db", 2],
   ["tests/cli", 2],
   ["tests/invariants", 1],
-  ["tests/search", 1],
   ["tests/http", 4],
-  ["tests/live", 3],
-  ["tests/openapi", 1],
-  ["tests/billing", 1],
   ["tests/client", 2],
+  ["tests/openapi", 1],
+  ["tests/identity", 1],
+  ["tests/billing", 1],
   ["tests/client/model", 1],
   ["tests/dashboard", 1],
   ["tests/conformance", 1],
-  ["tests/identity", 1],
   ["tests/serve", 1],
   ["tests/proxies", 1],
   ["tests/examples", 1],
+  ["tests/search", 1, "waits"],
+  ["tests/live", 3, "waits"],
 ];
 
 /** Places of code with examples, which are run with the rest of the tests. */
@@ -95,6 +97,8 @@ interface Part {
    * them, which is half of the time of most.
    */
   readonly together: readonly string[];
+  /** True if the part needs no processor for most of its time. */
+  readonly waits?: boolean;
 }
 
 if (import.meta.main) Deno.exit(await run(Deno.args));
@@ -120,12 +124,13 @@ async function run(args: readonly string[]): Promise<number> {
     // A database of SQLite in memory is a file of the driver's own, and most tests open one.
     ...("dir" in memory && { TMPDIR: folder, TEST_DISK_FOLDER: diskFolder }),
   };
+  const servers = serversOfLanes();
   try {
     const processors = navigator.hardwareConcurrency;
     const stages: readonly (readonly [parts: readonly Part[], lanes: number])[] = named.length > 0
       ? [[[partInOrder("", args)], 1]]
       : [
-        [await partsOfAll(args), lanesPerProcessor * processors],
+        [await partsOfAll(args), lanesPerProcessor * processors + 1],
         [besideOne.map((files) => partInOrder("beside one", [...args, ...files])), processors],
         [[partInOrder("alone", [...args, ...alone])], 1],
       ];
@@ -136,6 +141,7 @@ async function run(args: readonly string[]): Promise<number> {
           lanes,
           folder,
           environment,
+          servers,
           stopping: stopping.signal,
         }),
       );
@@ -144,6 +150,7 @@ async function run(args: readonly string[]): Promise<number> {
     report(summary);
     return stopping.signal.aborted ? 130 : isGood(summary) ? 0 : 1;
   } finally {
+    await servers.stop();
     await Deno.remove(folder, { recursive: true });
   }
 }
@@ -161,13 +168,13 @@ async function hasRightTypes(args: readonly string[]): Promise<boolean> {
 async function partsOfAll(args: readonly string[]): Promise<Part[]> {
   const own = folders.map(([folder]) => folder);
   const parts: Part[] = [];
-  for (const [folder, count] of folders) {
+  for (const [folder, count, kind] of folders) {
     const others = own.filter((other) => other.startsWith(`${folder}/`));
     const files = await testFilesIn(folder, [...afterOthers, ...others]);
     for (let part = 0; part < Math.min(count, files.length); part++) {
       const some = files.filter((_file, index) => index % count === part);
       const name = count === 1 ? folder : `${folder} ${part + 1}/${count}`;
-      parts.push(partOf(name, some, args));
+      parts.push({ ...partOf(name, some, args), waits: kind === "waits" });
     }
   }
   const left = await testFilesIn("tests", [...afterOthers, ...own]);
@@ -209,35 +216,34 @@ interface LaneOptions {
   /** What the parts share. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly servers: LaneServers;
   readonly stopping: AbortSignal;
 }
 
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */
 async function runOnLanes(
   parts: readonly Part[],
-  { lanes: most, folder, environment, stopping }: LaneOptions,
+  { lanes: most, folder, environment, servers, stopping }: LaneOptions,
 ): Promise<TestSummary> {
   // A server that is running already is one, and so is the lane then.
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
   const lanes = given ? 1 : Math.min(most, parts.length);
-  const waiting = parts.values();
+  const left = [...parts];
+  const hasWaiting = lanes > 1 && parts.some(({ waits }) => waits);
   const results: (TestSummary | null)[] = [];
-  const servers: PostgresCluster[] = [];
-  try {
-    // One after the other: each takes a port that is free.
-    while (servers.length < lanes) servers.push(await postgresForTests());
-    await Promise.all(servers.map(async (server) => {
-      const databases = "url" in server ? serveScratchDatabases(server.url) : null;
-      const env = { ...environment, ...environmentOf(server, databases?.url) };
-      for (const part of waiting) {
-        if (stopping.aborted) break;
-        results.push(await runPart(await withProgram(part, folder), env, stopping));
-      }
-      await databases?.stop();
-    }));
-  } finally {
-    for (const server of servers) if ("stop" in server) await server.stop();
+
+  function next(lane: number): Part | undefined {
+    const isForWaiting = hasWaiting && lane === lanes - 1;
+    const index = isForWaiting ? left.findIndex(({ waits }) => waits) : 0;
+    return index === -1 ? undefined : left.splice(index, 1)[0];
   }
+  await Promise.all(Array.from({ length: lanes }, async (_, lane) => {
+    const env = { ...environment, ...await servers.environment(lane) };
+    for (let part = next(lane); part !== undefined; part = next(lane)) {
+      if (stopping.aborted) return;
+      results.push(await runPart(await withProgram(part, folder), env, stopping));
+    }
+  }));
   return sumOf(results);
 }
 
@@ -250,27 +256,6 @@ async function withProgram(part: Part, folder: string): Promise<Part> {
   );
   await Deno.writeTextFile(path, imports.join(""));
   return { ...part, args: [...part.args, path] };
-}
-
-/** A server that is running already, named by `TEST_POSTGRES_URL`, spares the start of another. */
-async function postgresForTests(): Promise<PostgresCluster> {
-  const url = Deno.env.get("TEST_POSTGRES_URL");
-  if (url !== undefined) return { url, stop: () => Promise.resolve() };
-  return await startPostgresCluster({
-    // A test has a database of its own: to create one takes three times as long on a disk.
-    ...await inMemory(),
-    // To compile a long statement takes longer than to run it over the rows of a test.
-    // A deadlock is found after this time: writers that meet on purpose wait for nothing else.
-    settings: { jit: "off", deadlock_timeout: "100ms" },
-  });
-}
-
-function environmentOf(postgres: PostgresCluster, databases?: string): Record<string, string> {
-  if ("missing" in postgres) return { TEST_POSTGRES_MISSING: postgres.missing };
-  return {
-    TEST_POSTGRES_URL: postgres.url,
-    ...(databases !== undefined && { TEST_SCRATCH_DATABASES: databases }),
-  };
 }
 
 /** Null when the run ended before its summary. */
@@ -317,14 +302,6 @@ async function existing(paths: readonly string[]): Promise<string[]> {
     if (stat !== null) found.push(path);
   }
   return found;
-}
-
-/** Where the files of tests need no disk, if there is room. */
-async function inMemory(): Promise<{ readonly dir?: string }> {
-  const dir = "/dev/shm";
-  if ((await existing([dir])).length === 0) return {};
-  const { bavail, bsize } = await statfs(dir);
-  return bavail * bsize > 4 * 2 ** 30 ? { dir } : {};
 }
 
 async function writeAll(text: string): Promise<void> {
