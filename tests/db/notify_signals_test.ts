@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import postgres from "postgres";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
@@ -135,6 +136,63 @@ test("a process that signals after commits does not signal in them", async ({ db
   await inTime(isSignalled.passed);
   await line?.close();
 });
+
+testUnless(
+  "missing" in server ? server.missing : null,
+  "a process sends signals only while another one listens (postgres)",
+  async () => {
+    if ("missing" in server) return;
+    const scratch = await createScratchDatabase(server.url);
+    const sql = postgres(scratch.url, { max: 1, onnotice: () => {} });
+    const heard: string[] = [];
+    let next = gate();
+    await sql.listen("service_changes", (payload) => {
+      heard.push(payload.replace(/\d+/, "N"));
+      next.open();
+    });
+    /** Waits for this number of payloads, all of them since the start. */
+    const hears = async (count: number) => {
+      for (; heard.length < count; next = gate()) await inTime(next.passed);
+      assertEquals(heard.length, count);
+    };
+    const { clock, advance } = handClock();
+    const db = await openDatabase(scratch.url, { clock });
+    await db.createTables([notes]);
+    const log = await openChangeLog({
+      driver: db.driver,
+      tables: [tableInfoOf(notes)],
+      changes: resolveChangesOptions(),
+      runtime: { ...runtime, clock },
+    });
+    let id = 0;
+    const write = async () => {
+      await run(db, `INSERT INTO notes VALUES (${++id}, 'a')`);
+      advance(5);
+    };
+    await hears(1);
+    for (let count = 0; count < 10; count++) await write();
+    const other = await openDatabase(scratch.url);
+    const line = other.driver.signals?.listen(() => {});
+    // A greeting is answered by a signal, because the new listener may have missed a write.
+    await hears(3);
+    await write();
+    await hears(4);
+    await line?.close();
+    await other.close();
+    // After ten seconds, the process looks again after its signal, and finds no other listener.
+    advance(10_000);
+    await write();
+    await hears(5);
+    for (let count = 0; count < 10; count++) await write();
+    await log.close();
+    await db.close();
+    await sql.notify("service_changes", "mark");
+    await hears(6);
+    assertEquals(heard, ["listens N", "listens N", "N", "N", "N", "mark"]);
+    await sql.end();
+    await scratch.drop();
+  },
+);
 
 testUnless(
   missingPostgres,

@@ -63,14 +63,9 @@ class CallerView {
     const known = this.#seen.get(resource);
     if (known !== undefined) return known;
     const own = resource.fieldsOf?.(this.#user) ?? noFields;
-    let relations: Relations | null = null;
     // Properties that do not depend on the request are in the prototype: copying takes long.
-    const seen: Resource = Object.create(sharedView(resource, own, this.#safeNumbers), {
-      // Computed when needed, because most requests use no relation.
-      relations: { get: () => relations ??= relationsOf(resource, seen) },
-      served: { value: { get: (table: TableInfo) => this.#resourceOf(table, resource) } },
-      sameFieldsAs: { value: () => this.#sameFieldsAs() },
-    });
+    const seen: SeenResource = Object.create(sharedView(resource, own, this.#safeNumbers));
+    seen.view = this;
     if (resource.identityOf !== null) this.#actAs(seen, resource, resource.identityOf);
     this.#seen.set(resource, seen);
     return seen;
@@ -87,7 +82,7 @@ class CallerView {
   }
 
   /** Returns a function without references to resources, because every open stream keeps it. */
-  #sameFieldsAs(): ((user: User | null) => boolean) | null {
+  sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
     );
@@ -96,10 +91,15 @@ class CallerView {
       : (user) => held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
   }
 
-  #resourceOf(table: TableInfo, { served }: Resource): Resource | undefined {
+  resourceOf(table: TableInfo, { served }: Resource): Resource | undefined {
     const other = served.get(table);
     return other === undefined ? undefined : this.of(other);
   }
+}
+
+/** A limited resource. Its other properties are those of its prototype. */
+interface SeenResource extends Resource {
+  view: CallerView;
 }
 
 type IdentityOf = NonNullable<Resource["identityOf"]>;
@@ -114,7 +114,29 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
   let ofFields = views.get(own);
   if (ofFields === undefined) views.set(own, ofFields = []);
   const index = safeNumbers ? 1 : 0;
-  return ofFields[index] ??= { ...resource, ...own, varyingFields: none, safeNumbers };
+  return ofFields[index] ??= Object.defineProperties(
+    { ...resource, ...own, varyingFields: none, safeNumbers },
+    {
+      // Computed when needed, because most requests use no relation.
+      relations: {
+        get(this: SeenResource) {
+          const value = relationsOf(resource, this);
+          Object.defineProperty(this, "relations", { value });
+          return value;
+        },
+      },
+      served: {
+        get(this: SeenResource) {
+          return { get: (table: TableInfo) => this.view.resourceOf(table, resource) };
+        },
+      },
+      sameFieldsAs: {
+        get(this: SeenResource) {
+          return () => this.view.sameFieldsAs();
+        },
+      },
+    },
+  );
 }
 
 /** Omits relations over columns that the caller cannot read: related rows would reveal them. */

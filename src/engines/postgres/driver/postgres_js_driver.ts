@@ -1,6 +1,6 @@
 import { environmentVariable, systemClock } from "../../../runtime/system_runtime.ts";
 import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
-import type { Driver, Signals } from "../../../db/driver.ts";
+import type { Driver } from "../../../db/driver.ts";
 import { errorPrefix } from "../../../db/driver_options.ts";
 import { type ConnectionPlan, labelOf, readConnectionPlan } from "../connection/connection_plan.ts";
 import { ServerChoice } from "../connection/server_choice.ts";
@@ -12,8 +12,8 @@ import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { toPostgresError } from "./postgres_errors.ts";
 import { postgresOptionRules, type PostgresOptions } from "./postgres_options.ts";
+import { changeSignals, schemaSignals } from "./postgres_signals.ts";
 import { RoleWatch } from "./role_watch.ts";
-import { changesChannel } from "../sql/change_log_schema.ts";
 import type { ConnectionOptions } from "node:tls";
 import type { Lookup } from "../connection/keywords.ts";
 import { toConnectionUrl } from "../connection/parse_connection_string.ts";
@@ -66,8 +66,8 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     clock,
     isShared: true,
     isPooled,
-    signals: plan.isPooled || readOnly ? null : createPostgresSignals(direct),
-    ...(plan.isPooled ? {} : { schemaSignals: createPostgresSignals(direct, schemaChannels) }),
+    signals: plan.isPooled || readOnly ? null : changeSignals(direct),
+    ...(plan.isPooled ? {} : { schemaSignals: schemaSignals(direct) }),
     // With a pooler, a statement with values costs two round trips: to describe and to run it.
     pipelines: !isPooled,
     renewConnections,
@@ -131,76 +131,6 @@ function session(
     async close() {
       closed = true;
       await Promise.all([connection?.close(), ...closing]);
-    },
-  };
-}
-
-const listenAgainMs = 1_000;
-
-/** The channels for signals that the tables may have changed. The second is PostgREST's. */
-const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
-
-/** Creates signals between processes by LISTEN and NOTIFY. Each listener has its own connection. */
-function createPostgresSignals(
-  options: PostgresJsConnectionOptions,
-  channels: readonly string[] = [changesChannel],
-): Signals {
-  const isOfChanges = channels !== schemaChannels;
-  return {
-    listen(onSignal) {
-      let isClosed = false;
-      let connection: PostgresJsConnection | null = null;
-      /** The id of the server process from which this process sends signals. Empty if unknown. */
-      let ownBackend = "";
-      let cancel = () => {};
-      let attempt = open();
-      if (isOfChanges) options.listeners.count++;
-      options.choice.onMove.add(moved);
-
-      async function open(): Promise<void> {
-        const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
-        try {
-          await fresh.opening;
-          for (const channel of channels) await fresh.run(`LISTEN ${channel}`, []);
-          ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // Without a connection, the listener may have missed signals, so it polls now.
-          onSignal(false);
-        } catch {
-          // The error is ignored: the listener also polls, and a lost connection is opened again.
-          fresh.drop();
-        }
-      }
-
-      function notified(sender: string): void {
-        // A driver's signal contains the id of its server process. A trigger's signal has no id.
-        if (sender !== ownBackend) onSignal(sender === "");
-      }
-
-      function moved(): void {
-        if (connection?.opening === null) connection.drop();
-      }
-
-      function lost(): void {
-        ownBackend = "";
-        if (!isClosed) cancel = options.clock.after(listenAgainMs, () => attempt = open());
-      }
-
-      return {
-        send() {
-          if (ownBackend === "" || connection === null) return;
-          const fresh = connection;
-          fresh.run(`SELECT pg_notify('${changesChannel}', pg_backend_pid()::text)`, [])
-            .catch(() => fresh.drop());
-        },
-        async close() {
-          if (isOfChanges && !isClosed) options.listeners.count--;
-          isClosed = true;
-          options.choice.onMove.delete(moved);
-          cancel();
-          await attempt;
-          await connection?.close();
-        },
-      };
     },
   };
 }
