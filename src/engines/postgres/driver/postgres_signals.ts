@@ -1,15 +1,14 @@
-import type { SignalChannel, Signals } from "../../../db/driver.ts";
+import type { Signals } from "../../../db/driver.ts";
 import { changesChannel } from "../sql/change_log_schema.ts";
 import {
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
 } from "./postgres_js_connection.ts";
 
-/** The time until a lost connection is opened again, in milliseconds. */
 const listenAgainMs = 1_000;
 
-/** The time after which a process looks again whether others listen, in milliseconds. */
-const lookAgainMs = 10_000;
+/** The time after which a process checks again whether others listen, in milliseconds. */
+const checkAgainMs = 10_000;
 
 /** The channels for signals that the tables may have changed. The second is PostgREST's. */
 const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
@@ -17,162 +16,143 @@ const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
 /** Every process that listens for changes holds this advisory lock, shared with the others. */
 const listenersLock = 7237120948;
 
+const othersListen = `SELECT EXISTS (SELECT FROM pg_locks
+  WHERE locktype = 'advisory' AND (classid::bigint << 32) + objid::bigint = ${listenersLock}
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND pid <> pg_backend_pid())`;
+
 /** Returns the signals that the tables may have changed. Each listener has its own connection. */
-export function schemaSignals(options: PostgresJsConnectionOptions): Signals {
+export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signals, "listen"> {
   return {
     listen(onSignal) {
-      const listener = new Listener(options, {
-        opened: async (connection) => {
-          for (const channel of schemaChannels) await connection.run(`LISTEN ${channel}`, []);
-          onSignal(false);
-        },
+      const listener = keepListening(options, {
+        channels: schemaChannels,
+        opened: () => Promise.resolve(onSignal(false)),
         notified: () => onSignal(false),
       });
-      return { send: () => {}, close: () => listener.close() };
+      return { send: () => {}, close: listener.close };
     },
   };
 }
 
 /**
- * Returns the signals between processes that the change log has new changes. A process that is the
- * only listener sends none, because each signal costs a transaction.
+ * Returns the signals between processes that the change log has new changes. A process sends none
+ * while no other one listens, because each signal costs a transaction.
  */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
-  return { listen: (onSignal) => new ChangeSignals(options, onSignal) };
+  return {
+    listen(onSignal) {
+      /** The id of the server process that sends this process's signals. Empty if unknown. */
+      let ownBackend = "";
+      let hasOthers = false;
+      let checkedAtMs = 0;
+      /** Counts the greetings of new listeners. A check at the same time may have missed them. */
+      let greetings = 0;
+      let isClosed = false;
+      options.listeners.count++;
+      const listener = keepListening(options, {
+        channels: [changesChannel],
+        async opened(connection) {
+          const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
+          ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
+          // After the lock: a process whose check has missed the lock receives the greeting.
+          await notify(connection, `'listens ' || pg_backend_pid()`);
+          await check(connection);
+          // Without a connection, the listener may have missed signals, so it polls now.
+          onSignal(false);
+        },
+        notified(payload) {
+          const sender = payload.replace(/^listens /, "");
+          // A driver's signal contains the id of its server process. A trigger's signal is empty.
+          if (sender === ownBackend) return;
+          if (sender !== payload) {
+            greetings++;
+            hasOthers = true;
+            // The new listener may have missed commits of this process.
+            send();
+          }
+          onSignal(sender === "");
+        },
+      });
+
+      async function check(connection: PostgresJsConnection): Promise<void> {
+        checkedAtMs = options.clock.elapsedMs();
+        const greeted = greetings;
+        const { rows } = await connection.run(othersListen, []);
+        if (greetings === greeted) hasOthers = rows[0]?.[0] === "t";
+      }
+
+      function send(): void {
+        const connection = listener.connection();
+        if (!hasOthers || ownBackend === "" || connection?.lost !== false) return;
+        const isDue = options.clock.elapsedMs() - checkedAtMs >= checkAgainMs;
+        notify(connection, "pg_backend_pid()::text")
+          .then(() => isDue ? check(connection) : undefined)
+          .catch(() => connection.drop());
+      }
+
+      return {
+        send,
+        async close() {
+          if (!isClosed) options.listeners.count--;
+          isClosed = true;
+          await listener.close();
+        },
+      };
+    },
+  };
 }
 
-class ChangeSignals implements SignalChannel {
-  readonly #options: PostgresJsConnectionOptions;
-  readonly #onSignal: (isAlone: boolean) => void;
-  readonly #listener: Listener;
-  /** The id of the server process that sends this process's signals. Empty if unknown. */
-  #ownBackend = "";
-  #hasOthers = false;
-  #lookedAtMs = 0;
-  /** Counts the greetings of other processes, which a look of the same time may not have seen. */
-  #greetings = 0;
-  #isClosed = false;
-
-  constructor(options: PostgresJsConnectionOptions, onSignal: (isAlone: boolean) => void) {
-    this.#options = options;
-    this.#onSignal = onSignal;
-    options.listeners.count++;
-    this.#listener = new Listener(options, {
-      opened: (connection) => this.#opened(connection),
-      notified: (payload) => this.#notified(payload),
-      lost: () => this.#ownBackend = "",
-    });
-  }
-
-  send(): void {
-    const { connection } = this.#listener;
-    if (!this.#hasOthers || this.#ownBackend === "" || connection === null) return;
-    const isDue = this.#options.clock.elapsedMs() - this.#lookedAtMs >= lookAgainMs;
-    connection.run(`SELECT pg_notify('${changesChannel}', pg_backend_pid()::text)`, [])
-      .then(() => isDue ? this.#look(connection) : undefined)
-      .catch(() => connection.drop());
-  }
-
-  async close(): Promise<void> {
-    if (!this.#isClosed) this.#options.listeners.count--;
-    this.#isClosed = true;
-    await this.#listener.close();
-  }
-
-  async #opened(connection: PostgresJsConnection): Promise<void> {
-    const { rows } = await connection.run(
-      `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`,
-      [],
-    );
-    this.#ownBackend = rows[0]?.[0] ?? "";
-    await connection.run(`LISTEN ${changesChannel}`, []);
-    // The lock precedes the greeting, so a process that has not seen the lock gets the greeting.
-    const greeting = `'listens ' || pg_backend_pid()`;
-    await connection.run(`SELECT pg_notify('${changesChannel}', ${greeting})`, []);
-    await this.#look(connection);
-    // Without a connection, the listener may have missed signals, so it polls now.
-    this.#onSignal(false);
-  }
-
-  #notified(payload: string): void {
-    const sender = payload.replace(/^listens /, "");
-    // The signal of a driver contains the id of its server process, that of a trigger is empty.
-    if (sender === this.#ownBackend) return;
-    if (sender !== payload) {
-      this.#greetings++;
-      this.#hasOthers = true;
-      // The new listener may have missed commits of this process.
-      this.send();
-    }
-    this.#onSignal(sender === "");
-  }
-
-  async #look(connection: PostgresJsConnection): Promise<void> {
-    this.#lookedAtMs = this.#options.clock.elapsedMs();
-    const greetings = this.#greetings;
-    const { rows } = await connection.run(othersListen, []);
-    if (greetings === this.#greetings) this.#hasOthers = rows[0]?.[0] === "t";
-  }
+function notify(connection: PostgresJsConnection, payload: string): Promise<unknown> {
+  return connection.run(`SELECT pg_notify('${changesChannel}', ${payload})`, []);
 }
-
-const othersListen = `SELECT EXISTS (
-  SELECT FROM pg_locks
-  WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
-    AND (classid::bigint << 32) + objid::bigint = ${listenersLock}
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
 
 interface ListenerParts {
-  /** Starts to listen on a new connection. If it fails, another connection is opened. */
+  readonly channels: readonly string[];
+  /** Called after each LISTEN. If it rejects, another connection is opened. */
   opened(connection: PostgresJsConnection): Promise<void>;
   notified(payload: string): void;
-  lost?(): void;
 }
 
-/** Keeps a connection open that listens. */
-class Listener {
-  readonly #options: PostgresJsConnectionOptions;
-  readonly #parts: ListenerParts;
-  readonly #moved = () => {
-    if (this.connection?.opening === null) this.connection.drop();
-  };
-  connection: PostgresJsConnection | null = null;
-  #isClosed = false;
-  #cancel = () => {};
-  #attempt: Promise<void>;
+/** Keeps a connection open that listens to the channels. */
+function keepListening(
+  options: PostgresJsConnectionOptions,
+  { channels, opened, notified }: ListenerParts,
+): { readonly connection: () => PostgresJsConnection | null; readonly close: () => Promise<void> } {
+  let isClosed = false;
+  let connection: PostgresJsConnection | null = null;
+  let cancel = () => {};
+  let attempt = open();
+  options.choice.onMove.add(moved);
 
-  constructor(options: PostgresJsConnectionOptions, parts: ListenerParts) {
-    this.#options = options;
-    this.#parts = parts;
-    options.choice.onMove.add(this.#moved);
-    this.#attempt = this.#open();
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#options.choice.onMove.delete(this.#moved);
-    this.#cancel();
-    await this.#attempt;
-    await this.connection?.close();
-  }
-
-  async #open(): Promise<void> {
-    const connection = this.connection = new PostgresJsConnection({
-      ...this.#options,
-      notified: (payload) => this.#parts.notified(payload),
-      lost: () => this.#lost(),
-    });
+  async function open(): Promise<void> {
+    const fresh = connection = new PostgresJsConnection({ ...options, notified, lost });
     try {
-      await connection.opening;
-      await this.#parts.opened(connection);
+      await fresh.opening;
+      for (const channel of channels) await fresh.run(`LISTEN ${channel}`, []);
+      await opened(fresh);
     } catch {
       // The error is ignored: the listener also polls, and a lost connection is opened again.
-      connection.drop();
+      fresh.drop();
     }
   }
 
-  #lost(): void {
-    this.#parts.lost?.();
-    if (this.#isClosed) return;
-    this.#cancel = this.#options.clock.after(listenAgainMs, () => this.#attempt = this.#open());
+  function moved(): void {
+    if (connection?.opening === null) connection.drop();
   }
+
+  function lost(): void {
+    if (!isClosed) cancel = options.clock.after(listenAgainMs, () => attempt = open());
+  }
+
+  return {
+    connection: () => connection,
+    async close() {
+      isClosed = true;
+      options.choice.onMove.delete(moved);
+      cancel();
+      await attempt;
+      await connection?.close();
+    },
+  };
 }
