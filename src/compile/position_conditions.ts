@@ -61,5 +61,6 @@ export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,
 ): readonly Fragment[] {
+  if (table.keepsOrder && order.length === 0) return [];
   return dialect.distinguished(table.columns, new Set(order.map(({ column }) => column)));
 }

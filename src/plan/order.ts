@@ -18,8 +18,8 @@ export interface OrderFields {
 
 /**
  * Parses `orderBy=rank:desc,-created,title`. The primary key is appended, so that no two rows are
- * equal in the order. For a table without a key, all readable columns are appended. Unknown columns
- * and columns that cannot be sorted fail with the same 400.
+ * equal in the order. For a table without a key, all readable columns are appended. The rows of
+ * a function keep its order unless the request names another. Unknown columns and columns that cannot be sorted fail with the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -27,6 +27,7 @@ export function parseOrder(
   fields: OrderFields,
 ): readonly OrderKey[] {
   const keys = parseOrderKeys(text, table, fields);
+  if (table.keepsOrder && keys.length === 0) return keys;
   return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 

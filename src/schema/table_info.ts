@@ -233,6 +233,8 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The writes that a view accepts; null for a table. */
   readonly view: ViewInfo | null;
+  /** True for the call of a function, whose rows keep its order if a request names none. */
+  readonly keepsOrder?: true;
   /** True if the change log can record the changes of rows: a table with a key, and no view. */
   readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */

@@ -46,6 +46,18 @@ CREATE FUNCTION broken(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT
 CREATE FUNCTION slow() RETURNS void STABLE LANGUAGE sql AS 'SELECT pg_sleep(60)';
 CREATE FUNCTION lies() RETURNS integer STABLE LANGUAGE plpgsql AS $$
   BEGIN PERFORM nextval('counter'); RETURN 1; END $$;
+CREATE FUNCTION lies_by_execute() RETURNS integer STABLE LANGUAGE plpgsql AS $$
+  BEGIN EXECUTE 'DELETE FROM shows'; RETURN 1; END $$;
+CREATE FUNCTION commits() RETURNS void LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$;
+CREATE FUNCTION taken() RETURNS void LANGUAGE sql AS 'INSERT INTO shows VALUES (1, 5)';
+CREATE FUNCTION film(id integer) RETURNS films STABLE LANGUAGE sql AS
+  'SELECT * FROM films WHERE films.id = film.id';
+CREATE FUNCTION outs(id integer, OUT title text, OUT year integer) STABLE LANGUAGE sql AS
+  'SELECT title, year FROM films WHERE films.id = outs.id';
+CREATE FUNCTION ranked() RETURNS SETOF films STABLE LANGUAGE sql AS
+  'SELECT * FROM films WHERE id < 8 ORDER BY id % 3, id DESC';
+CREATE FUNCTION ranked_words() RETURNS TABLE (word text, rank integer) STABLE LANGUAGE plpgsql AS $$
+  BEGIN RETURN QUERY VALUES ('b', 3), ('c', 2), ('a', 1), ('a', 1); END $$;
 CREATE SEQUENCE counter;
 CREATE FUNCTION "odd Name"(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a';
 CREATE FUNCTION "Odd.Name"("the ""arg""" integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1';
@@ -189,6 +201,33 @@ testOnPostgres("rows of a table have its policies, fields, filters and pages", a
   });
 });
 
+testOnPostgres("rows keep the order of their function, and a missing row is null", async (url) => {
+  await withFunctions(url, async (ask) => {
+    const pages = async (path: string, name: string) => {
+      const found: unknown[] = [];
+      for (let cursor = ""; cursor !== "null";) {
+        const { body } = await ask("GET", `${path}limit=2${cursor && `&cursor=${cursor}`}`);
+        found.push(...body.data.items.map((row: Record<string, unknown>) => row[name]));
+        cursor = String(body.data.nextCursor);
+      }
+      return found;
+    };
+    assertEquals(await pages("ranked?", "id"), [6, 3, 7, 4, 1, 5, 2]);
+    assertEquals(await pages("ranked?filter=id!=7&totalCount=true&", "id"), [6, 3, 4, 1, 5, 2]);
+    assertEquals(await pages("ranked?orderBy=-id&", "id"), [7, 6, 5, 4, 3, 2, 1]);
+    assertEquals(await pages("ranked_words?", "word"), ["b", "c", "a", "a"]);
+    assertEquals(await pages("ranked_words?orderBy=rank&", "word"), ["a", "a", "c", "b"]);
+    const offset = await ask("GET", "ranked?offset=5&select=id");
+    assertEquals(offset.body.data.items, [{ id: 5 }, { id: 2 }]);
+    const some = (await ask("POST", "new_films?limit=2&select=id", { n: 3 })).body.data;
+    assertEquals(some, { items: [{ id: 1001 }, { id: 1002 }], nextCursor: null, hasMore: true });
+    const row = async (path: string) => (await ask("GET", path)).body.data;
+    assertEquals(await row("film?id=3"), { id: 3, title: "Film 3", year: 1993 });
+    assertEquals([await row("film?id=99"), await row("outs?id=99")], [null, null]);
+    assertEquals(await row("outs?id=3"), { title: "Film 3", year: 1993 });
+  });
+});
+
 testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => {
   await withFunctions(url, async (ask, db) => {
     const detail = async (method: string, path: string, body?: unknown) => {
@@ -222,6 +261,15 @@ testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => 
     assertEquals(await detail("POST", "refuse", { why: "No\nway" }), [422, "No way"]);
     assertEquals(await detail("POST", "teapot", {}), [418, "short and stout"]);
     assertEquals((await detail("GET", "lies"))[0], 403);
+    assertEquals(await detail("GET", "lies_by_execute"), [
+      403,
+      "Cannot call lies_by_execute: it changes the database, although it is not declared as volatile",
+    ]);
+    assertEquals((await detail("POST", "commits", {}))[0], 422);
+    assertEquals(await detail("POST", "taken", {}), [
+      409,
+      "Cannot call taken: another row has these values",
+    ]);
     assertEquals((await detail("GET", "slow"))[0], 422);
     for (const path of ["broken?a=0", "missing?a=1"]) {
       const answer = await ask("GET", path);

@@ -62,7 +62,7 @@ export async function prepareCall(
 ): Promise<boolean> {
   const signature = `${sqlName({ schema, name })}(${args.map(({ type }) => sqlName(type))})`;
   const limits = `, set_config('transaction_read_only', 'on', true),
-    set_config('statement_timeout', $2, true)`;
+    set_config('synchronize_seqscans', 'off', true), set_config('statement_timeout', $2, true)`;
   const { rows } = await connection.query({
     // The call of a function that was dropped fails, and the service reads the schema again.
     text: `SELECT coalesce(has_function_privilege(to_regprocedure($1), 'EXECUTE'), true)${
@@ -76,7 +76,7 @@ export async function prepareCall(
 
 /** Returns a table whose rows are those of a call. It has the columns of the function's result. */
 export function tableOfCall(
-  { name, schema, args, result: { columns } }: DatabaseFunction,
+  { name, schema, args, result: { columns, kind } }: DatabaseFunction,
   values: FunctionArguments,
   served: TableInfo | null,
   dialect: Dialect,
@@ -86,13 +86,16 @@ export function tableOfCall(
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
     return sql`${rawSql(isVariadic ? "VARIADIC " : "")}${identifier(column.dbName)} => ${value}`;
   });
-  const rows = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
+  const call = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
+  // In FROM, Postgres turns a row that is NULL into a row of NULLs.
+  const found = sql`(SELECT * FROM ${call} AS _call WHERE NOT (_call.* IS NULL))`;
+  const rows = kind === "row" ? found : call;
   const base = served ?? createTableInfo({
     ...{ name, schema, columns, foreignKeys: [], own: false, readOnly: true },
   });
   // A function can return a row twice, and rows with equal keys.
   const facts = { schema: null, rows, distinct: false, recordable: false, refreshLabels: null };
-  return Object.freeze({ ...base, ...facts });
+  return Object.freeze({ ...base, ...facts, keepsOrder: true });
 }
 
 /** A schema that accepts every value, for the input and output of a function's procedure. */

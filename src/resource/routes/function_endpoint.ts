@@ -1,5 +1,5 @@
 import { allRows } from "../../filter/filter.ts";
-import { DatabaseError, databaseProblem } from "../../db/database_error.ts";
+import { DatabaseError, type DatabaseErrorKind, databaseProblem } from "../../db/database_error.ts";
 import {
   type DatabaseFunction,
   type FunctionArgument,
@@ -50,13 +50,20 @@ export async function callFunction(
     return jsonReply(200, { data }, request.safeNumbers ? safeNumbersType : undefined);
   } catch (error) {
     const cause = error instanceof Problem ? error.cause : error;
-    if (called.isQuery && cause instanceof DatabaseError && cause.kind === "read-only") {
+    if (called.isQuery && cause instanceof DatabaseError && cause.kind === "writing-read") {
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    throw databaseProblem(error, `call ${called.name}`);
+    // The rows of a call are read like a list, whose problems say "Cannot read".
+    const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
+    throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
   }
 }
+
+/** The kinds of errors that the statements of a function can cause. */
+const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
+  ...["unique", "foreign-key", "not-null", "check", "invalid-value", "retryable"] as const,
+]);
 
 /** Lists the rows of a call in a transaction, which is read-only unless the function is volatile. */
 async function runInTransaction(
@@ -200,9 +207,14 @@ function ofResult(table: TableInfo, host: Resource): Resource {
 }
 
 /** Returns the result of a function from the page of its rows. */
-function dataOf({ result: { kind, columns } }: DatabaseFunction, page: ShapedReply): unknown {
+function dataOf(
+  { result: { kind, columns }, isQuery }: DatabaseFunction,
+  page: ShapedReply,
+): unknown {
   const data: unknown = page instanceof DataReply ? page.fittingData() : null;
-  if (kind === "rows" || kind === "void") return kind === "void" ? null : data;
+  if (kind === "void") return null;
+  // A request calls a volatile function only once, so no cursor leads to a next page.
+  if (kind === "rows") return isQuery ? data : { ...Object(data), nextCursor: null };
   const [row = null]: readonly unknown[] = Object(data).items ?? [];
   return kind === "row" ? row : Object(row)[columns[0]?.name ?? ""] ?? null;
 }

@@ -27,7 +27,7 @@ export function toPostgresError(
     ? "no-returning"
     : isStalePlan(error)
     ? "retryable"
-    : sent === "read" && code === readOnlyTransaction
+    : sent === "read" && (code === readOnlyTransaction || writesInQuery(code, error))
     ? "writing-read"
     : sent !== "read" && isMissingInFunction(code, error)
     ? "broken-table"
@@ -41,8 +41,17 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
 }
 
-/** PL/pgSQL failures: a CASE without a match, and INTO STRICT with no row or with several rows. */
-const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
+/**
+ * PL/pgSQL failures: a CASE without a match, INTO STRICT with no row or with several rows, and a
+ * COMMIT in a function.
+ */
+const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003", "2D000"]);
+
+/** Returns true if a function that is not volatile contains a statement that can write. */
+function writesInQuery(code: string, error: Error): boolean {
+  return code === "0A000" && "routine" in error && typeof error.routine === "string" &&
+    ["_SPI_execute_plan", "SPI_cursor_open_internal"].includes(error.routine);
+}
 
 /**
  * Returns the message of a RAISE in a trigger or a function. A RAISE can have any code. If it has a
