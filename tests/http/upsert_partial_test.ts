@@ -121,6 +121,19 @@ testOnEngines(
       const { value } = await code.create({ email: "b", name: "9" }, { on });
       assertEquals([value.id, value.name], [3, "9"]);
 
+      // A row outside of the index is another row, so it does not overwrite the one within.
+      const [status, detail] = await upsert(on, { email: "a", gone, name: "lost" });
+      assertEquals([status, detail], [
+        422,
+        'Cannot use this body: gone must match the condition in "on", as a row outside of it is new',
+      ]);
+      assertEquals((await upsert(pair, { email: "b", owner: "ada", open: false }))[0], 422);
+      assertEquals(await upsert(on, { email: "a", gone: null, name: "8" }), [200, 2, "8"]);
+      const mixed = await send("POST", `/api/members/batch/upsert?on=${on}`, {
+        items: [{ email: "c" }, { email: "a", gone }],
+      }, ada);
+      assertEquals([mixed.status, mixed.body.details.errors[0].path], [422, "items.1.gone"]);
+
       // A row outside of the scope is refused, as with any other key.
       await db.sql`UPDATE ${members} SET ${members.owner} = ${"bob"} WHERE ${members.id} = ${3}`;
       assertEquals((await upsert(on, { email: "b", name: "x" }))[0], 403);

@@ -3,8 +3,8 @@ import { parsePrecondition } from "../http/etag.ts";
 import { locationOf, rowReply, rowsReply } from "../shape/output.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation } from "../model/operation.ts";
-import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
-import { parseUniqueKey, uniqueKeyParameter } from "../write/upsert/sort_items.ts";
+import { parseKeyFields, requireObject } from "../write/values/parse_fields.ts";
+import { parseItemOf, parseUniqueKey, uniqueKeyParameter } from "../write/upsert/sort_items.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 import { parseKeyedItems, wholeBody } from "../write/values/batch_items.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
@@ -27,7 +27,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       index: 0,
       bodyPath: wholeBody,
       key,
-      values: parseRow(body, resource),
+      values: parseItemOf(by)(body, resource),
       // The header is not required yet: the row might not exist. An update requires it later.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: optimisticIdOf(request),
@@ -71,7 +71,7 @@ export const batchUpsert: Operation<
   parse({ body, query }, resource) {
     const by = parseUniqueKey(query.get("on"), resource);
     const limit = resource.batch.create;
-    return { by, items: parseKeyedItems(body, resource, { limit, by, parse: parseRow }) };
+    return { by, items: parseKeyedItems(body, resource, { limit, by, parse: parseItemOf(by) }) };
   },
 
   items: ({ items }) => items.length,

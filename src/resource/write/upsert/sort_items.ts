@@ -2,6 +2,7 @@ import type { Grant } from "../../../auth/authorize.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { allRows, and, type Filter } from "../../../filter/filter.ts";
 import { rowMatches } from "../../../filter/match/row_matches.ts";
+import { valueForHook } from "../../../plan/echoed_value.ts";
 import { formatKey, type Key, type KeyColumns, keyId, keyOf } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
@@ -9,7 +10,13 @@ import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
 import { resolveUnchanged, valuesForNewRow } from "../values/echoed_values.ts";
-import { invalidField, mayWrite, withoutImmutable } from "../values/parse_fields.ts";
+import {
+  invalidField,
+  mayWrite,
+  type ParseFields,
+  parseRow,
+  withoutImmutable,
+} from "../values/parse_fields.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
 import { RowsChanged, withoutKey } from "../row_target.ts";
@@ -111,6 +118,27 @@ export function parseUniqueKey(text: string | undefined, resource: Resource): Un
   );
   if (found === undefined) throw notUnique(text, keys);
   return found.primaryKey === table.primaryKey ? table : found;
+}
+
+/**
+ * Returns a function that parses the fields of an item. It throws a 422 for a value outside of the
+ * condition of a partial index: the database would create a second row instead of an update.
+ */
+export function parseItemOf({ rows }: UniqueKey): ParseFields {
+  const terms = rows === undefined ? [] : rows.kind === "and" ? rows.terms : [rows];
+  return (body, resource, others) => {
+    const values = parseRow(body, resource, others);
+    for (const term of terms) {
+      if (term.kind !== "compare" || !values.has(term.column)) continue;
+      const { column, column: { name, databaseType, looseCollation } } = term;
+      const value = valueForHook(values.get(column)) ?? null;
+      // Only the database can compare these values.
+      if (value !== null && (databaseType !== undefined || looseCollation)) continue;
+      if (rowMatches(term, { [name]: value })) continue;
+      throw invalidField('must match the condition in "on", as a row outside of it is new', name);
+    }
+    return values;
+  };
 }
 
 function notUnique(text: string, keys: readonly NamedKey[]): Problem {
