@@ -92,7 +92,15 @@ export type {
   UpdateRequests,
   UpsertBatches,
 } from "../src/api/resource_client.ts";
-export type { FieldOf, IncludeOf, Page, RelationOf, RowOf, Tagged } from "../src/api/rows.ts";
+export type {
+  FieldOf,
+  IncludeOf,
+  Page,
+  PathOf,
+  RelationOf,
+  RowOf,
+  Tagged,
+} from "../src/api/rows.ts";
 export type {
   FilterInput,
   GetOptions,

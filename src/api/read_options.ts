@@ -1,4 +1,4 @@
-import type { ApiResource, FieldOf, IncludeOf } from "./rows.ts";
+import type { ApiResource, FieldOf, IncludeOf, PathOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {
@@ -18,9 +18,12 @@ export type OrderInput<Field extends string> =
   | `${Field}:asc`
   | `${Field}:desc`;
 
-/** The fields by which rows can be ordered. A dotted name is a field of a related row. */
+/**
+ * The fields by which rows can be ordered. A dotted name is a field of a related row, or a path to
+ * a value in a document.
+ */
 export type OrderFieldOf<R extends ApiResource> =
-  | FieldOf<R>
+  | PathOf<R>
   | `${keyof R["relations"] & string}.${string}`;
 
 /** Options that select fields of a row and add related rows. */
@@ -34,7 +37,7 @@ export interface RowOptions<Fields, Included> extends RequestOptions {
 /** The options of a list, for one page or for all pages. */
 export interface ListOptions<
   R extends ApiResource,
-  Fields extends FieldOf<R> = FieldOf<R>,
+  Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends RowOptions<Fields, Included> {
   /** The rows to list. Default: all rows. */
@@ -56,7 +59,7 @@ export interface ListOptions<
 /** The options of a request for one row. */
 export interface GetOptions<
   R extends ApiResource,
-  Fields extends FieldOf<R> = FieldOf<R>,
+  Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends RowOptions<Fields, Included> {

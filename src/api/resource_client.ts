@@ -1,7 +1,7 @@
 import type { HasHandle } from "./handle.ts";
 import type { AggregateOptions, GroupOf, Groups } from "./aggregates.ts";
 import type { FilterInput, GetOptions, ListOptions, RequestOptions } from "./read_options.ts";
-import type { ApiResource, FieldOf, Has, IncludeOf, Page, RowOf, Tagged } from "./rows.ts";
+import type { ApiResource, FieldOf, Has, IncludeOf, Page, PathOf, RowOf, Tagged } from "./rows.ts";
 import type { SearchInput, SearchResult } from "./search.ts";
 
 /** A client of a service. Its members are the clients of the resources, by path. */
@@ -40,20 +40,20 @@ export type BatchRequests<R extends ApiResource> =
 /** The requests that read rows, and the procedures of the resource. */
 export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
   /** Returns one page of the rows that match the filter. */
-  list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+  list<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
   /** Yields all rows that match the filter. The client reads them page by page. */
-  all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+  all<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
   /** Yields all pages of the rows that match the filter. */
-  pages<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+  pages<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
   /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
   get<
-    Fields extends FieldOf<R> = FieldOf<R>,
+    Fields extends PathOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
     Tag extends string = never,
   >(

@@ -3,6 +3,9 @@ import type { IncludedMetrics, MetricsIn } from "./metrics.ts";
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
 
+/** An item of `select`: a field, or a path to a value in the documents of a field. */
+export type PathOf<R extends ApiResource> = FieldOf<R> | `${FieldOf<R>}.${string}`;
+
 /** An item of `include`, which loads related rows: `author`, `author.books`, `tags(limit:5)`. */
 export type IncludeOf<R extends ApiResource> =
   | RelationOf<R>
@@ -47,7 +50,18 @@ export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
 /** @internal A row with only these fields. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
-  : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
+  : {
+    [Name in keyof Row as Extract<Name, FirstName<Fields>>]: Name extends Fields ? Row[Name]
+      : PartOf<Row[Name]> | null;
+  };
+
+/** The name of the field in an item of `select`. */
+type FirstName<Field> = Field extends `${infer Name}.${string}` ? Name | Field : Field;
+
+/** A document of which only some values are selected. */
+type PartOf<Value> = unknown extends Value ? unknown
+  : Value extends object ? { [Name in keyof Value]?: PartOf<Value[Name]> }
+  : Value;
 
 /** @internal The members of a row that these items of `include` add. */
 type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {

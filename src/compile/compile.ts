@@ -142,7 +142,7 @@ interface CachedStatement {
 }
 
 function readsByKey(plan: Plan): plan is ReadPlan {
-  return plan.kind === "read" && plan.where.kind === "compare" && plan.related === undefined &&
+  return plan.kind === "read" && plan.where.kind === "compare" && plan.added === undefined &&
     readsOneRow(plan);
 }
 

@@ -22,7 +22,7 @@ import {
   tableName,
 } from "../sql/fragment.ts";
 import { compileFromPosition, compileTieBreak } from "./position_conditions.ts";
-import { compileFilter, compileRelatedColumn, mayScan } from "./where.ts";
+import { compileAddedColumn, compileFilter, mayScan } from "./where.ts";
 
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
@@ -44,13 +44,16 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns one range if rows are locked or counted from an offset, or if there is no limit. */
+/**
+ * Returns one range if rows are locked or counted from an offset, if there is no limit, or if no
+ * index can contain the order.
+ */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
-  const { order, after, from, limit, lock } = plan;
+  const { order, after, from, limit, lock, added } = plan;
   if (from !== undefined) {
     return [{ condition: compileFromPosition(order, from.values, dialect, true), order }];
   }
-  if (limit !== null && lock !== true) {
+  if (limit !== null && lock !== true && added === undefined) {
     const [first] = order;
     const isKnown = first !== undefined && excludesNull(plan.where, first.column);
     return orderedRanges(isKnown ? known(order) : order, after, dialect);
@@ -117,10 +120,10 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${rowsOf(plan, dialect)}${where}${order}`;
 }
 
-/** Returns the table, with the columns of related rows if the plan has some. */
-function rowsOf({ table, related }: ReadPlan, dialect: Dialect): Fragment {
-  if (related === undefined) return tableName(table);
-  return dialect.withAddedColumns(table, related.map((one) => compileRelatedColumn(one, dialect)));
+/** Returns the table, with the further columns of the order if the plan has some. */
+function rowsOf({ table, added }: ReadPlan, dialect: Dialect): Fragment {
+  if (added === undefined) return tableName(table);
+  return dialect.withAddedColumns(table, added.map((one) => compileAddedColumn(one, dialect)));
 }
 
 /** Returns LIMIT with its numbers as text, because binding them costs 8 µs in SQLite. */

@@ -14,7 +14,7 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
-import type { ReadPlan, RelatedColumn } from "../plan/plan.ts";
+import type { PathColumn, ReadPlan, RelatedColumn } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type Key, keysFilter } from "../plan/key.ts";
 
@@ -122,8 +122,19 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
   }, innermost);
 }
 
+/** Compiles a column that the table does not have, with the value of a document or a related row. */
+export function compileAddedColumn(
+  added: RelatedColumn | PathColumn,
+  dialect: Dialect,
+): AddedColumn {
+  if (!("path" in added)) return compileRelatedColumn(added, dialect);
+  const { column, source, path, type } = added;
+  const name = identifier(column.dbName);
+  return { name, select: sql`SELECT ${dialect.jsonPaths.at(source, path)[type]} AS ${name}` };
+}
+
 /** Compiles a column with the value of a related row, or NULL if no related row matches. */
-export function compileRelatedColumn(
+function compileRelatedColumn(
   { column, relation, source, where }: RelatedColumn,
   dialect: Dialect,
 ): AddedColumn {

@@ -2,6 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { FieldListName, Resource } from "../resource/model/resource.ts";
 import { mayUpsert, uniqueKeysOf } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
+import { isDocument } from "../schema/structured/structured_value.ts";
 import { describeRelation } from "./service_schema.ts";
 
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
@@ -180,7 +181,9 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
         { type: "array", items: { type: "string" } },
         `The fields to send; all unless set, and no others: ${
           fields.readable.map(({ name }) => name).join(", ")
-        }${perUser(resource, "readable")}.`,
+        }${perUser(resource, "readable")}.${
+          fields.readable.some(isDocument) ? " \`field.name\` is a value in a JSON field." : ""
+        }`,
       ),
       style: "form",
       explode: false,
@@ -208,8 +211,8 @@ function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]
 
 function orderParameter(resource: Resource): JsonSchema {
   const { fields } = resource;
-  const names = fields.readable.filter((column) => fields.sortable.has(column))
-    .map(({ name }) => name);
+  const sortable = fields.readable.filter((column) => fields.sortable.has(column));
+  const names = sortable.map((column) => isDocument(column) ? `${column.name}.…` : column.name);
   const related = [...resource.relations.values()].filter(({ filterable, toMany, target }) =>
     filterable && !toMany && resource.served.get(target) !== undefined
   ).map(({ name }) => `${name}.…`);

@@ -1,6 +1,12 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
-import { nameOfItem, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
+import {
+  nameOfItem,
+  quoteName,
+  readQuotedName,
+  splitNames,
+  splitPath,
+} from "../filter/syntax/quoted_name.ts";
 import { isDocument, isSortable } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -12,8 +18,8 @@ const maxKeys = 8;
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
-  /** Returns the column for a dotted name, or null if it does not lead to a sortable field. */
-  readonly follow?: (name: string) => ColumnInfo | null;
+  /** Returns the columns for a dotted name, or none if it does not lead to a sortable value. */
+  readonly follow?: (name: string) => readonly ColumnInfo[];
 }
 
 /**
@@ -68,11 +74,11 @@ function parseOrderKeys(
   }
   const keys: OrderKey[] = [];
   for (const item of items) {
-    const key = parseOrderKey(item, table, fields);
-    if (keys.some((other) => other.column.name === key.column.name)) {
-      throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
+    const added = parseOrderKey(item, table, fields);
+    if (keys.some((other) => added.some(({ column }) => column.name === other.column.name))) {
+      throw orderProblem(item, " twice");
     }
-    keys.push(key);
+    keys.push(...added);
   }
   return keys;
 }
@@ -81,57 +87,35 @@ function parseOrderKey(
   item: string,
   table: TableInfo,
   { sortable, readable, follow }: OrderFields,
-): OrderKey {
+): readonly OrderKey[] {
   const minus = item.startsWith("-");
   const written = minus ? item.slice(1) : item;
   const quoted = written.startsWith('"') ? readQuotedName(written, 0) : null;
   const colon = written.indexOf(":", quoted?.end ?? 0);
-  if (minus && colon >= 0) throw badDirection(item);
+  if (minus && colon >= 0) throw orderProblem(item, directions);
   const path = colon >= 0 ? written.slice(0, colon) : written;
   const name = nameOfItem(path);
   const direction = colon >= 0 ? written.slice(colon + 1) : minus ? "desc" : "asc";
-  if (direction !== "asc" && direction !== "desc") throw badDirection(item);
+  if (direction !== "asc" && direction !== "desc") throw orderProblem(item, directions);
   const column = table.byName.get(name);
-  const related = column === undefined ? follow?.(path) ?? null : null;
-  if (related !== null) return { column: related, descending: direction === "desc" };
+  const descending = direction === "desc";
+  const added = column === undefined ? follow?.(path) ?? [] : [];
+  if (added.length > 0) return added.map((column) => ({ column, descending }));
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
     // Clients might write `name desc`, as in SQL. The message must not reveal if `name` exists.
-    if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
-    if (column !== undefined && sortable.has(column) && readable.includes(column)) {
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot order by "${name.slice(0, 20)}": it is not a sortable field, its type has no order`,
-      );
+    if (endsWithDirection(name)) throw orderProblem(item, directions);
+    const known = readable.filter((column) => sortable.has(column));
+    const source = known.find(({ name }) => name === splitPath(path)[0]);
+    if (column === undefined && source !== undefined && isDocument(source)) {
+      const places = "in include, in groups, and in tables without a key";
+      throw orderProblem(name, `: values within a document have no order ${places}`);
     }
-    if (leadsIntoDocument(name, table, readable)) {
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot order by "${name.slice(0, 20)}": values within a document have no order`,
-      );
-    }
-    const known = readable.filter((column) => sortable.has(column) && isSortable(column));
-    const hint = name.includes("(")
-      ? ". Write a field of a related row as relation.field"
-      : didYouMean(name, known.map(({ name }) => name));
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot order by "${name.slice(0, 20)}": it is not a sortable field${hint}`,
-    );
+    const hint = column !== undefined && known.includes(column)
+      ? ", its type has no order"
+      : didYouMean(name, known.filter(isSortable).map(({ name }) => name));
+    throw orderProblem(name, `: it is not a sortable field${hint}`);
   }
-  return { column, descending: direction === "desc" };
-}
-
-/** Returns true for a path into a JSON column. Filters accept such a path, and orders do not. */
-function leadsIntoDocument(
-  name: string,
-  table: TableInfo,
-  readable: OrderFields["readable"],
-): boolean {
-  const end = name.startsWith('"') ? readQuotedName(name, 0)?.end ?? -1 : name.indexOf(".");
-  const column = name.charAt(end) === "."
-    ? table.byName.get(nameOfItem(name.slice(0, end)))
-    : undefined;
-  return column !== undefined && isDocument(column) && readable.includes(column);
+  return [{ column, descending }];
 }
 
 function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly OrderKey[] {
@@ -152,11 +136,16 @@ function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): read
   return [...keys, ...others.map((column) => ({ column, descending: false }))];
 }
 
-function badDirection(item: string): Problem {
-  return new Problem(
-    "invalid-parameter",
-    `Cannot order by "${item.slice(0, 20)}": write field:asc, field:desc or -field`,
-  );
+const directions = ": write field:asc, field:desc or -field";
+
+/** Returns true for `name desc` and `name.desc`, in which other languages write a direction. */
+export function endsWithDirection(name: string): boolean {
+  return /[ .](?:asc|desc)$/i.test(name);
+}
+
+/** Returns the 400 for an item that cannot be a key of an order. */
+export function orderProblem(item: string, reason: string): Problem {
+  return new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}"${reason}`);
 }
 
 /**

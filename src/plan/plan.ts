@@ -2,6 +2,7 @@ import type { Filter } from "../filter/filter.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "../sql/fragment.ts";
+import type { DocumentPath } from "../filter/document_path.ts";
 
 /** One key of the order in a plan. NULLs come last in both directions. */
 export interface OrderKey {
@@ -32,6 +33,13 @@ export interface RelatedColumn {
   readonly where: Filter;
 }
 
+/** A column of read rows that has the value at a path in a JSON column, or NULL for other types. */
+export interface PathColumn extends DocumentPath {
+  readonly column: ColumnInfo;
+  /** The type of the values. */
+  readonly type: "number" | "text" | "boolean";
+}
+
 /**
  * A plan that reads rows in an order. The order ends in the primary key. For a table without a key,
  * it ends in all columns that can be sorted.
@@ -54,8 +62,8 @@ export interface ReadPlan {
   readonly lock?: true;
   /** The settings for truncating long values. Absent if whole values are read. */
   readonly preview?: PreviewSettings;
-  /** The values of related rows by which rows are ordered. Absent if there are none. */
-  readonly related?: readonly RelatedColumn[];
+  /** The columns of the order that the table does not have. Absent if there are none. */
+  readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 
 /** Settings for truncating long values in the SELECT, so that the database sends no long ones. */

@@ -9,12 +9,15 @@ import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
 /** A page of rows, of which some can be equal in the order's keys, and the page's start. */
-export interface PageWithTies {
-  /** The rows as stored values, in the order of `columns`. */
+export interface PageWithTies extends ReadRows {
+  readonly from: OffsetPosition;
+}
+
+/** Read rows in an order, as stored values in the order of `columns`. */
+interface ReadRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
   readonly order: readonly OrderKey[];
-  readonly from: OffsetPosition;
 }
 
 /**
@@ -83,20 +86,13 @@ export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Rows read for a counted position: first the rows before it, to compare, and then new rows. */
-export interface CountedRows {
-  readonly stored: readonly (readonly SqlValue[])[];
-  readonly columns: readonly ColumnInfo[];
-  readonly order: readonly OrderKey[];
-}
-
 /**
- * Returns the position `given` rows after the position `from`. Throws a 400 if the rows before
- * `from` have changed since that position was created.
+ * Returns the position `given` rows after the position `from`. The first of the read rows are the
+ * rows before `from`. Throws a 400 if they have changed since the position was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,
-  { stored, columns, order }: CountedRows,
+  { stored, columns, order }: ReadRows,
   given: number,
 ): CountedPosition {
   const places = order.map(({ column }) => columns.indexOf(column));

@@ -1,3 +1,4 @@
+import type { ColumnKind } from "../schema/kind.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
@@ -15,6 +16,8 @@ export interface JsonPathDialect {
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
   /** Returns a decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
+  /** The kind of a column that contains {@link JsonPathValue.number}, which sorts by size. */
+  readonly numberKind: ColumnKind;
 }
 
 /** SQL for a value in a document. Each member is NULL if the JSON is invalid or lacks the value. */

@@ -6,13 +6,16 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 /**
  * Returns the comparison function of a list, which sorts as the service does: by the fields of
  * `orderBy`, then by the primary key. NULL is last in both directions. Numbers precede strings, and
- * strings are compared by code point.
+ * strings are compared by code point. Throws for a path, because rows may lack its values.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
     sortFieldOf(key),
     /^-|:desc$/.test(key) ? -1 : 1,
   ]);
+  for (const [name] of keys) {
+    if (/\./.test(name) && !types[name]) throw TypeError(`Cannot order by ${name}`);
+  }
   return (left, right) => {
     for (const [name, sign] of keys) {
       const a = left[name] ?? null;

@@ -60,14 +60,19 @@ export function findQuotedNames(text: string): QuotedNameFinder {
   };
 }
 
-export function splitNames(text: string): readonly string[] {
-  if (!text.includes('"')) return text.split(",").map((item) => item.trim());
+/** Returns the names of a path, such as `author."first name"`, without quotes. */
+export function splitPath(path: string): readonly string[] {
+  return splitNames(path, ".").map(nameOfItem);
+}
+
+export function splitNames(text: string, separator = ","): readonly string[] {
+  if (!text.includes('"')) return text.split(separator).map((item) => item.trim());
   const items: string[] = [];
   const quoted = findQuotedNames(text);
   let from = 0;
   for (let at = 0; at < text.length;) {
     const end = quoted.after(at);
-    if (end === at && text.charAt(at) === ",") {
+    if (end === at && text.charAt(at) === separator) {
       items.push(text.slice(from, at).trim());
       from = at + 1;
     }

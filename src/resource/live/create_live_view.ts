@@ -58,7 +58,7 @@ function rightsKey(includes: readonly Include[], related: LiveViewGrants["relate
 }
 
 /** Returns a key that is equal for the same fields and relations. It does not depend on grants. */
-function shapeOf({ visible, include, safeNumbers }: View): unknown {
+function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, metrics, view }) => [
     relation.name,
     order.map(({ column, descending }) => [column.name, descending]),
@@ -66,7 +66,8 @@ function shapeOf({ visible, include, safeNumbers }: View): unknown {
     metrics.map(({ as }) => as.name),
     shapeOf(view),
   ]);
-  return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
+  const shown = visible.map((column) => [column.name, ...parts?.get(column) ?? []]);
+  return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
 /** Returns the relations whose rows the stream includes. It ignores changes of other tables. */

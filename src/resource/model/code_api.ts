@@ -14,7 +14,16 @@ import type {
   UniqueKeyOption,
   UpdateRequests,
 } from "../../api/resource_client.ts";
-import type { ApiResource, FieldOf, Has, IncludeOf, Page, RowOf, Tagged } from "../../api/rows.ts";
+import type {
+  ApiResource,
+  FieldOf,
+  Has,
+  IncludeOf,
+  Page,
+  PathOf,
+  RowOf,
+  Tagged,
+} from "../../api/rows.ts";
 import type { ServedRow, TableLike } from "../../schema/table_like.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { ListOptions, OrderFieldOf, OrderInput } from "../../api/read_options.ts";
@@ -119,16 +128,16 @@ export type CodeCalls<R extends ApiResource> =
 /** The operations that read rows, and the procedures. */
 export interface CodeReads<R extends ApiResource> {
   /** Returns a page of the rows that match the filter. */
-  list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+  list<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
   /** Yields all rows that match the filter, and reads them page by page. */
-  all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+  all<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
   /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
   get<
-    Fields extends FieldOf<R> = FieldOf<R>,
+    Fields extends PathOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
     Tag extends string = never,
   >(
@@ -222,7 +231,7 @@ export interface CodeRowOptions<Fields, Included> extends CodeCallOptions {
 /** The options of a list. */
 export interface CodeListOptions<
   R extends ApiResource,
-  Fields extends FieldOf<R> = FieldOf<R>,
+  Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends
   CodeRowOptions<Fields, Included>,
@@ -239,7 +248,7 @@ export interface CodeListOptions<
 /** The options of a read of one row. */
 export interface CodeGetOptions<
   R extends ApiResource,
-  Fields extends FieldOf<R> = FieldOf<R>,
+  Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends CodeRowOptions<Fields, Included> {

@@ -2,10 +2,10 @@ import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter, noRows, termsOnSameRow } from "../../filter/filter.ts";
 import { countedPositionAt, startPosition } from "../../plan/reached_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
-import { isCounted, parseOrder } from "../../plan/order.ts";
-import type { OffsetPosition, ReadPlan, RelatedColumn } from "../../plan/plan.ts";
+import { endsWithDirection, isCounted, orderProblem, parseOrder } from "../../plan/order.ts";
+import type { OffsetPosition, PathColumn, ReadPlan, RelatedColumn } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import { type ColumnInfo, plainColumn, type TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./read_after_row.ts";
 import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
 import type { AdditionalGrants } from "../model/operation.ts";
@@ -13,8 +13,9 @@ import { columnsOf, viewOf } from "../shape/output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseQueryFilter } from "./user_filter.ts";
-import { nameOfItem, readQuotedName } from "../../filter/syntax/quoted_name.ts";
+import { quotePath, splitPath } from "../../filter/syntax/quoted_name.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
+import { documentPathOf } from "../../filter/document_path.ts";
 import { isSortable } from "../../schema/structured/structured_value.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
@@ -29,44 +30,61 @@ interface RelatedOrder extends Omit<RelatedColumn, "where"> {
  * Finds the field that `author.name` means in an order. Returns null if the relation leads to
  * several rows or is not filterable, or if the caller cannot read the field or order by it.
  */
-function relatedOrderOf(
-  path: string,
-  index: number,
-  resource: Resource,
-): RelatedOrder | null {
-  const end = path.startsWith('"') ? readQuotedName(path, 0)?.end ?? 0 : path.indexOf(".");
-  // Without a key, positions can be equal, and the database distinguishes them by the table itself.
-  if (path.charAt(end) !== "." || !resource.table.distinct) return null;
-  const relation = resource.relations.get(nameOfItem(path.slice(0, end)));
+function relatedOrderOf(path: string, index: number, resource: Resource): RelatedOrder | null {
+  const [name = "", ...fields] = splitPath(path);
+  const relation = resource.relations.get(name);
   if (relation === undefined || relation.toMany || !relation.filterable) return null;
   const target = resource.served.get(relation.target);
   if (target === undefined) return null;
   const { sortable, readable } = target.fields;
   const known = readable.filter((column) => sortable.has(column) && isSortable(column));
-  const field = nameOfItem(path.slice(end + 1));
+  const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
     // As in an order by own fields, `author.name.desc` is a mistake in the direction.
-    if (/[ .](?:asc|desc)$/i.test(path)) return null;
+    if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot order by "${path.slice(0, 20)}": it is not a sortable field${hint}`,
-    );
+    throw orderProblem(path, `: it is not a sortable field${hint}`);
   }
-  let dbName = `_order${index}`;
-  while (resource.table.columns.some((column) => column.dbName === dbName)) dbName = `_${dbName}`;
-  const name = `${relation.name}.${source.name}`;
-  const column = { ...source, name, dbName, notNull: false, primaryKey: false, references: null };
-  return { column, source, relation, target };
+  const own = {
+    ...{ name: `${relation.name}.${source.name}`, dbName: addedName(index, resource) },
+    ...{ notNull: false, primaryKey: false, references: null },
+  };
+  return { column: { ...source, ...own }, source, relation, target };
 }
 
-/** Plans the values of related fields. Rows that the caller cannot read have no values. */
-function planRelatedOrder(
-  orders: readonly RelatedOrder[],
+/** Returns the keys of an order by a value in a document: its numbers, strings, then booleans. */
+function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
+  const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
+  const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
+  // As in an order by own fields, `meta.size.desc` is a mistake in the direction.
+  if (found === null || endsWithDirection(text)) return [];
+  const { source: { name, varies }, path } = found;
+  return (["number", "text", "boolean"] as const).map((type, place) => ({
+    ...{ ...found, type },
+    column: {
+      ...{ ...plainColumn, varies, kind: type === "number" ? jsonPaths.numberKind : "text" },
+      name: `${quotePath([name, ...path])} ${type}`,
+      dbName: addedName(index + place, resource),
+    },
+  }));
+}
+
+/** Returns a name for an added column that no column of the table has. */
+function addedName(index: number, { table: { columns } }: Resource): string {
+  let name = `_order${index}`;
+  while (columns.some(({ dbName }) => dbName === name)) name = `_${name}`;
+  return name;
+}
+
+/** Plans the added columns of an order. Related rows that the caller cannot read have no values. */
+function planAdded(
+  added: readonly (RelatedOrder | PathColumn)[],
   related: ReadonlyMap<Resource, Grant>,
-): readonly RelatedColumn[] {
-  return orders.map(({ target, ...column }) => {
+): readonly (RelatedColumn | PathColumn)[] {
+  return added.map((one) => {
+    if (!("target" in one)) return one;
+    const { target, ...column } = one;
     const grant = related.get(target);
     return { ...column, where: grant === undefined ? noRows : and(grant.rows, target.undeleted) };
   });
@@ -85,11 +103,14 @@ export function softDeleteFilter(
 
 export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
-  const relatedOrder: RelatedOrder[] = [];
+  const added: (RelatedOrder | PathColumn)[] = [];
   const follow = (name: string) => {
-    const found = relatedOrderOf(name, relatedOrder.length, resource);
-    if (found !== null) relatedOrder.push(found);
-    return found?.column ?? null;
+    // Without a key, positions can be equal, and the table itself distinguishes them.
+    if (!name.includes(".") || !table.distinct) return [];
+    const related = relatedOrderOf(name, added.length, resource);
+    const found = related === null ? pathOrderOf(name, added.length, resource) : [related];
+    added.push(...found);
+    return found.map(({ column }) => column);
   };
   const order = parseOrder(query.get("orderBy") ?? null, table, { ...fields, follow });
   const cursor = query.get("cursor") ?? "";
@@ -98,7 +119,7 @@ export function parseListQuery(query: Query, resource: Resource) {
     softDeleteFilter: softDeleteFilter(query, resource),
     view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,
-    relatedOrder,
+    added,
     after: cursor === ""
       ? null
       : openCursor(cursor, { resource: resource.url, order, sealer: resource.sealer }),
@@ -150,13 +171,13 @@ export function parseTotalCount(query: Query): TotalCountMode {
 
 /** Returns the other resources whose rows are needed for a list. */
 export function resourcesReadByList(
-  { filter, view, relatedOrder }: ListQuery,
+  { filter, view, added }: ListQuery,
 ): ReadonlySet<Resource> {
-  if (view.include.length === 0 && relatedOrder.length === 0) return filter.reached;
+  if (view.include.length === 0 && added.length === 0) return filter.reached;
   return new Set([
     ...filter.reached,
     ...resourcesReadByIncludes(view.include),
-    ...relatedOrder.map(({ target }) => target),
+    ...added.flatMap((one) => "target" in one ? one.target : []),
   ]);
 }
 
@@ -182,7 +203,7 @@ export function planList(
   { table }: Resource,
   limit: number,
 ): ListReadPlan {
-  const { filter, softDeleteFilter, order, after, relatedOrder } = listQuery;
+  const { filter, softDeleteFilter, order, after, added } = listQuery;
   const counted = rowsBeforePage(listQuery);
   const read: ReadPlan = {
     kind: "read",
@@ -194,7 +215,7 @@ export function planList(
     limit: limit + (counted?.compared ?? 0),
     ...fromOf(listQuery, table),
     ...(listQuery.offset === 0 ? {} : { offset: listQuery.offset }),
-    ...(relatedOrder.length === 0 ? {} : { related: planRelatedOrder(relatedOrder, related) }),
+    ...(added.length === 0 ? {} : { added: planAdded(added, related) }),
   };
   const from = after?.kind === "row" ? { position: after, visible: grant.rows } : null;
   return { read, from, counted };

@@ -22,7 +22,7 @@ export async function planReadAfterRow(
   connection: Connection,
   reader: RowReader,
 ): Promise<ReadPlan> {
-  const { table, order, related } = read;
+  const { table, order, added } = read;
   const columns = order.map(({ column }) => column);
   const keyColumns = columns.filter(({ primaryKey }) => primaryKey);
   const [key = {}] = reader.toRows([position.key], keyColumns);
@@ -35,7 +35,7 @@ export async function planReadAfterRow(
     order: [],
     after: null,
     limit: null,
-    ...(related === undefined ? {} : { related }),
+    ...(added === undefined ? {} : { added }),
   } as const;
   const { stored: [current] } = await fetchRows(connection, plan, reader);
   return { ...read, after: requireUnchangedPosition(current, position) };

@@ -92,7 +92,7 @@ function resolveOne(
 
 /** Resolves an item that requests metrics. Throws the 400 of an aggregate of the related rows. */
 function resolveAggregate(
-  { name, options, include }: IncludeSyntax,
+  item: IncludeSyntax,
   relation: Relation,
   target: Resource,
   path: string,
@@ -102,13 +102,11 @@ function resolveAggregate(
     const reason = isServed ? "it leads to one row" : "aggregates of its rows are disabled";
     throw new Problem(
       "invalid-parameter",
-      `Cannot include metrics of ${excerptOf(name)}: ${reason}`,
+      `Cannot include metrics of ${excerptOf(item.name)}: ${reason}`,
     );
   }
-  const filtered = options.get("filter");
-  const rows = new Map(filtered === undefined ? [] : [["filter", filtered]] as const);
-  const item = resolveOne({ name, options: rows, include }, relation, target, path);
-  return { ...item, limit: 1, metrics: parseMetrics(options, target.groups) };
+  const metrics = parseMetrics(item.options, target.groups);
+  return { ...resolveOne(item, relation, target, path), limit: 1, metrics };
 }
 
 /** Parses the filter of an include. Problems say to which include their positions refer. */

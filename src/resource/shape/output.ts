@@ -5,9 +5,10 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { ComputedFields, Resource, WrittenRows } from "../model/resource.ts";
 import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
 import { type GroupView, presentGroups } from "./present_groups.ts";
-import { parseSelect, type Selectable } from "./parse_select.ts";
+import { parseSelect, type Selectable, type Selection } from "./parse_select.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Filter } from "../../filter/filter.ts";
+import { selectParts } from "../../filter/document_path.ts";
 import { formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { jsonFits } from "../../schema/json_fits.ts";
 import { type EtagPolicy, tagOf } from "../http/etag.ts";
@@ -18,6 +19,8 @@ import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 export interface View {
   /** The readable columns that {@link parseSelect} has selected. */
   readonly visible: readonly ColumnInfo[];
+  /** The selected values of documents, for columns that are not shown as a whole. */
+  readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
   /** The included relations. A row has the related rows as a member named like the relation. */
   readonly include: readonly Include[];
@@ -76,8 +79,11 @@ export function viewOf(
   include: readonly Include[] = noIncludes,
 ): View {
   const { fields: { readable }, computed, safeNumbers } = resource;
-  const visible = select === undefined ? readable : parseSelect(select, resource, include);
-  return { visible, computed, include, safeNumbers };
+  const selection = select === undefined ? { visible: readable, parts: null } : parseSelect(
+    select,
+    resource,
+  );
+  return { ...selection, computed, include, safeNumbers };
 }
 
 /**
@@ -117,9 +123,9 @@ export function maskRows(
 
 function isShownAsRead(
   read: readonly ColumnInfo[],
-  { visible, computed, safeNumbers }: View,
+  { visible, parts, computed, safeNumbers }: View,
 ): boolean {
-  if (safeNumbers || computed.fields.length > 0) return false;
+  if (safeNumbers || parts !== null || computed.fields.length > 0) return false;
   if (read.length !== visible.length) return false;
   return read === visible || read.every((column, index) => column === visible[index]);
 }
@@ -162,12 +168,18 @@ function presentAggregated(
   });
 }
 
-function present(row: Row, { visible, computed, safeNumbers }: View): Record<string, unknown> {
+function present(
+  row: Row,
+  { visible, parts, computed, safeNumbers }: View,
+): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   if (safeNumbers) {
     for (const column of visible) shown[column.name] = safeValue(row[column.name], column);
   } else {
     for (const { name } of visible) shown[name] = row[name];
+  }
+  for (const [{ name }, selected] of parts ?? []) {
+    shown[name] = selectParts(shown[name], selected) ?? null;
   }
   for (const [name, compute] of computed.fields) {
     try {

@@ -37,6 +37,7 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
     };
   },
   boundNumber: (plain) => sql`${plain}::numeric`,
+  numberKind: "decimal",
 };
 
 /** Returns true if a `json` document has an escaped character that Postgres strings cannot have. */

@@ -47,6 +47,7 @@ export const sqliteJsonPaths: JsonPathDialect = {
     };
   },
   boundNumber: (plain) => sql`${toSortableDecimal(plain)}`,
+  numberKind: "text",
 };
 
 /** Returns the paths `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */

@@ -104,7 +104,6 @@ export function actingConnection(
         },
       };
     },
-    endRestored: (command) => connection.endRestored(command),
     drop: () => connection.drop(),
   };
 }

@@ -1,0 +1,68 @@
+import { splitPath } from "./syntax/quoted_name.ts";
+import { filterLimits } from "./syntax/filter_syntax.ts";
+import { Problem } from "../problem/problem.ts";
+import { isExactNumber } from "../schema/exact_number.ts";
+import { isDocument } from "../schema/structured/structured_value.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
+
+/** A JSON column, and a path to a value within its documents. */
+export interface DocumentPath {
+  readonly source: ColumnInfo;
+  readonly path: JsonPath;
+}
+
+/**
+ * Returns the column and the path that a selector such as `meta.size` means. Returns null unless
+ * the first name is a JSON column of `columns` and another name follows. Throws a 400 for a long
+ * path.
+ */
+export function documentPathOf(
+  text: string,
+  columns: readonly ColumnInfo[],
+): DocumentPath | null {
+  const [name, ...path] = splitPath(text);
+  const source = columns.find((column) => column.name === name);
+  if (source === undefined || path.length === 0 || !isDocument(source)) return null;
+  const { pathNames, pathIndexes } = filterLimits;
+  if (path.length <= pathNames && path.filter(isJsonIndex).length <= pathIndexes) {
+    return { source, path };
+  }
+  const limits = `${pathNames} names and ${pathIndexes} indexes within a document`;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot use so long a path: it may have ${limits} at most`,
+  );
+}
+
+/** The selected values of a document, by name: null for a whole value, or the values within it. */
+export type DocumentParts = readonly (readonly [name: string, parts: DocumentParts | null])[];
+
+/** Returns the parts that several paths into one document select. */
+export function partsOfPaths(paths: readonly JsonPath[]): DocumentParts | null {
+  if (paths.some((path) => path.length === 0)) return null;
+  const inner = new Map<string, JsonPath[]>();
+  for (const [name = "", ...rest] of paths) inner.set(name, [...inner.get(name) ?? [], rest]);
+  return [...inner].map(([name, rest]) => [name, partsOfPaths(rest)]);
+}
+
+/**
+ * Returns a document with only the selected values. Elements of an array keep their positions. A
+ * value that is not in the document is absent. Returns undefined for a string, a number or null.
+ */
+export function selectParts(document: unknown, parts: DocumentParts): unknown {
+  if (typeof document !== "object" || document === null || isExactNumber(document)) return;
+  const found = parts.flatMap(([name, inner]): (readonly [string, unknown])[] => {
+    const isThere = Array.isArray(document) ? isJsonIndex(name) : true;
+    // The cast is safe: the own properties of any object can be read by their names.
+    const value = isThere && Object.hasOwn(document, name)
+      ? (document as Readonly<Record<string, unknown>>)[name]
+      : undefined;
+    const part = inner === null ? value : selectParts(value, inner);
+    return part === undefined ? [] : [[name, part]];
+  });
+  if (!Array.isArray(document)) return Object.fromEntries(found);
+  const length = Math.max(0, ...found.map(([name]) => Number(name) + 1));
+  const elements = new Map(found);
+  return Array.from({ length }, (_, index) => elements.get(String(index)) ?? null);
+}
