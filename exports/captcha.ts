@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { CaptchaOptions } from "../src/guard/captcha/captcha_options.ts";
+export type { CaptchaOptions } from "../src/guard/captcha/captcha_challenges.ts";
 export type {
   CaptchaAnswer,
   CaptchaQuestion,

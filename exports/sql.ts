@@ -27,4 +27,4 @@ export type { ListDialect, Quantifier } from "../src/sql/list_dialect.ts";
 export type { DefinitionDialect } from "../src/sql/definition_dialect.ts";
 export type { MetricDialect, QuickMetrics } from "../src/sql/metric_dialect.ts";
 export type { PreviewDialect } from "../src/sql/preview_dialect.ts";
-export type { SqlSyntax } from "../src/sql/statements/sql_syntax.ts";
+export type { SqlSyntax } from "../src/sql/statements/normal_sql.ts";

@@ -16,7 +16,6 @@ import {
   type IdempotentAnswers,
 } from "../resource/routes/request_handler.ts";
 import { createRouteTable } from "../resource/routes/route_table.ts";
-import { openapiSource, schemaMethods } from "./openapi_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
@@ -41,10 +40,10 @@ import { systemRuntime } from "../runtime/system_runtime.ts";
 import { openAppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
-import { authRoutersOf } from "../service/auth_routes.ts";
+import { authRoutersOf } from "../service/authentication.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
-import { addMcpRoute, createAppPages } from "./app_pages.ts";
+import { addMcpRoute, createAppPages, openapiSource, schemaMethods } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";

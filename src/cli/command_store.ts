@@ -13,7 +13,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStoreFile, type StoreArguments } from "./command_options.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
-import { reportFailure } from "./report_failure.ts";
+import { reportFailure } from "./printable.ts";
 
 /** The purpose of a command's access to the key-value store, and if it may create the store. */
 export interface StoreAccess {

@@ -4,7 +4,7 @@ import { DatabaseError } from "../db/database_error.ts";
 import type { Server } from "../listen/listener.ts";
 import { banner, type BannerContents } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
-import { reportFailure } from "./report_failure.ts";
+import { reportFailure } from "./printable.ts";
 
 export interface OpenService {
   readonly service: CliService;

@@ -10,7 +10,7 @@ import {
   captchaOptionRules,
   type CaptchaOptions,
   resolveCaptchaOptions,
-} from "./captcha/captcha_options.ts";
+} from "./captcha/captcha_challenges.ts";
 import { powOptionRules, type PowOptions, resolvePowOptions } from "./pow/pow_options.ts";
 
 /** The options that keep a few clients from using up the capacity of the app. */

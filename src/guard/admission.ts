@@ -18,9 +18,8 @@ import type { TakeResult } from "./budget/local_token_allowance.ts";
 import type { CaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { addressGroup } from "./client_address.ts";
 import { ChargedProblem } from "./charged_problem.ts";
-import type { GuardedRequest } from "./guarded_request.ts";
-import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/request_proof_of_work.ts";
-import type { OperationProtection, PowGate } from "./operation_protection.ts";
+import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/proof_of_work.ts";
+import type { GuardedRequest, OperationProtection, PowGate } from "./operation_protection.ts";
 
 export interface AdmissionOptions extends RequestProofOfWorkOptions {
   /** The CAPTCHA challenges; null if no provider is configured. */

@@ -13,6 +13,7 @@ import { createProofOfWork, type ProofOfWork } from "./pow/proof_of_work.ts";
 import {
   type AccountProtectionOptions,
   defaultAccountBudget,
+  type GuardedRequest,
   type OperationProtection,
   type ProcedureProtectionOptions,
   type ProtectedResource,
@@ -22,7 +23,6 @@ import {
 } from "./operation_protection.ts";
 import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_options.ts";
 import { RateLimiter } from "./budget/rate_limiter.ts";
-import type { GuardedRequest } from "./guarded_request.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 
 /** Protects the operations of an app against abuse. */

@@ -1,6 +1,6 @@
-import type { Access } from "../auth/authorize.ts";
+import type { Access, User } from "../auth/authorize.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
-import { requireCaptchaVerifier } from "./captcha/captcha_options.ts";
+import { requireCaptchaVerifier } from "./captcha/captcha_challenges.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import {
   type CaptchaGateOptions,
@@ -197,4 +197,15 @@ export function resolveAccountProtection(
     overflowsToCaptcha: false,
     isStream: false,
   };
+}
+
+export interface GuardedRequest {
+  readonly request: Request;
+  /** The raw path, and the raw query without the question mark. */
+  readonly target: { readonly path: string; readonly query: string };
+  readonly user: User | null;
+  /** Returns the client's address, or null if it is unknown. */
+  address(): string | null;
+  /** Reads the body. All calls return the same bytes, which are empty without a body. */
+  body(): Promise<Uint8Array>;
 }

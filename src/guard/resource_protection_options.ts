@@ -2,7 +2,7 @@ import type { Access } from "../auth/authorize.ts";
 import { type Described, either, group, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
 import { minTokenAmount } from "./budget/budget_options.ts";
-import { headerTextOptionRule } from "./captcha/captcha_options.ts";
+import { headerTextOptionRule } from "./captcha/captcha_challenges.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 
 /** The kinds of operations by which costs and requirements are configured. Streams are reads. */

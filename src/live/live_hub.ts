@@ -1,7 +1,7 @@
 import type { Credentials } from "../auth/authenticator.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
-import { randomDelayBetween } from "../runtime/jitter.ts";
+import { randomDelayBetween } from "../runtime/runtime.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { AggregateStream, SharedAggregates } from "./aggregate/shared_aggregates.ts";
@@ -10,7 +10,6 @@ import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
 import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { tablesReadBy } from "./match/may_affect_filter.ts";
-import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import { endOnDisconnect, type LiveStream } from "./stream/live_stream.ts";
@@ -24,9 +23,9 @@ import {
 } from "./stream/stream_request.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
-import { StreamSession } from "./stream/stream_session.ts";
+import { CredentialRecheck, StreamSession } from "./stream/stream_session.ts";
 import { countOpening, noCounts } from "./stream/stream_counts.ts";
-import { streamStartOf } from "./stream/stream_start.ts";
+import { streamStartOf } from "./stream/subscription_state.ts";
 import { Subscription } from "./stream/subscription.ts";
 import { OpenedLog, type OpenedLogOptions, type StreamContext } from "./stream_context.ts";
 

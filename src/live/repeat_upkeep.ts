@@ -1,5 +1,4 @@
-import { randomDelayBetween } from "../runtime/jitter.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { randomDelayBetween, type Runtime } from "../runtime/runtime.ts";
 
 /** Repeats `work` at random intervals until the returned function is called. Reports errors. */
 export function repeatUpkeep(

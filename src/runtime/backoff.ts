@@ -1,5 +1,4 @@
-import { randomDelayBetween } from "./jitter.ts";
-import { type Runtime, sleep } from "./runtime.ts";
+import { randomDelayBetween, type Runtime, sleep } from "./runtime.ts";
 
 /** The maximum waits of a backoff: first `firstMs`, and `factor` times as long after each try. */
 export interface Backoff {

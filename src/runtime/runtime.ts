@@ -3,6 +3,7 @@ import type { OperatorObservation } from "./observations/operator_observation.ts
 import type { RequestObservation } from "./observations/request_observation.ts";
 import type { TablesChanged } from "./observations/tables_changed.ts";
 import { setImmediate } from "node:timers";
+import { bytesToHex } from "../protocol/byte_text.ts";
 
 /** The clock of a runtime. Tests replace it by a clock that they set. */
 export interface Clock {
@@ -222,4 +223,33 @@ export class EventLoopTurnCounter {
     }
     return this.#count;
   }
+}
+
+/** Returns a UUID of version 7 (RFC 9562, 5.7). It sorts by millisecond and is unpredictable. */
+export function uuidV7(clock: Clock, random: Random): string {
+  const bytes = random.bytes(16);
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const now = clock.now();
+  view.setUint16(0, Math.floor(now / 2 ** 32));
+  view.setUint32(2, now % 2 ** 32);
+  view.setUint8(6, 0x70 | (view.getUint8(6) & 0x0f));
+  view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f));
+  const hex = bytesToHex(bytes);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join("-");
+}
+
+/** Returns a random delay, so that clients that arrived together do not all return together. */
+export function randomDelayBetween(
+  { random }: Pick<Runtime, "random">,
+  least: number,
+  most: number,
+): number {
+  const [high = 0, low = 0] = random.bytes(2);
+  return least + (most - least) * (high * 256 + low) / 65_535;
 }

@@ -10,7 +10,6 @@ import { selectCandidateKeys } from "./select_candidate_keys.ts";
 import { type IndexBackend, maxSearchKeys } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
-import { searchUnavailable } from "./search_unavailable.ts";
 
 export interface SearchedReads {
   /** The filter of rows that the user may read. The condition of `plan` includes it. */
@@ -22,7 +21,7 @@ export interface SearchedReads {
 }
 
 /** An index that an engine outside of the database stores. */
-export interface SearchedIndex {
+interface SearchedIndex {
   readonly index: SearchIndex;
   readonly backend: Pick<IndexBackend, "find">;
 }
@@ -139,4 +138,12 @@ function tooManyMatches(): Problem {
       "for more words",
     { details: { limit: maxCandidates } },
   );
+}
+
+/** Returns the 503 for a search whose engine does not respond or whose index is not filled yet. */
+export function searchUnavailable(reason: string, cause?: unknown): Problem {
+  return new Problem("search-unavailable", `Cannot search now: ${reason}`, {
+    cause,
+    headers: { "retry-after": "2" },
+  });
 }

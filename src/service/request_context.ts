@@ -1,6 +1,6 @@
 import type { Context, HonoRequest, MiddlewareHandler } from "@hono/hono";
 import { parseUser, type User } from "../auth/authorize.ts";
-import type { StreamPart } from "../live/stream/stream_part.ts";
+import type { StreamPart } from "../live/stream/live_stream.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Caller } from "../resource/routes/routed_request.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";

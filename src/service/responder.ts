@@ -1,9 +1,15 @@
 import { Buffer } from "node:buffer";
 import { type Described, either, group } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
-import type { Observer } from "../runtime/runtime.ts";
+import type { Observer, Runtime } from "../runtime/runtime.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { minStreamedLength, textStream } from "../protocol/text_stream.ts";
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem, problemReply } from "../problem/problem.ts";
+import { parseRequestTarget } from "../resource/http/request_target.ts";
+import { addPrefixToReply } from "./add_prefix_to_reply.ts";
+import { STATUS_TEXT } from "@std/http/status";
+import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
 
 /** The security headers of every response; `false` if a proxy adds them. */
 export type SecurityHeaders = boolean | {
@@ -160,4 +166,136 @@ function isSafe(value: string): boolean {
 function safeValue(value: string): string {
   if (isSafe(value)) return value;
   return value.toWellFormed().replace(/[^\x20-\x7e]+/g, encodeURIComponent);
+}
+
+/** Returns the response to a thrown error. `prefix` is the mount path of the app. */
+export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
+
+/** The status in metrics if the client disconnected before the response. nginx has it, too. */
+const clientLeftStatus = 499;
+
+/** Returns true if the cause of an error is that the client has disconnected. */
+function hasLeft(error: unknown, request: Request): boolean {
+  if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
+  const mayBe = error instanceof Problem
+    ? error.slug === "overloaded"
+    : error instanceof DOMException && error.name === "AbortError";
+  return mayBe && request.signal.aborted;
+}
+
+/** How long refusals because of overload are counted before one report, in milliseconds. */
+const countedMs = 10_000;
+
+export function createErrorResponder(
+  responder: Responder,
+  { observe, clock }: Pick<Runtime, "observe" | "clock">,
+): ErrorResponder {
+  let countedUntil = -Infinity;
+  let suppressed = 0;
+
+  /** Reports an error. Overload refusals are only counted: thousands per second are possible. */
+  function observeFailure(method: string, path: string, error: unknown): void {
+    if (!(error instanceof Problem && error.slug === "overloaded")) {
+      return observe({ kind: "request_failed", method, path, error });
+    }
+    const now = clock.elapsedMs();
+    if (now < countedUntil) {
+      suppressed++;
+      return;
+    }
+    observe({ kind: "request_failed", method, path, error, suppressed });
+    countedUntil = now + countedMs;
+    suppressed = 0;
+  }
+
+  return function fail(thrown, request, prefix) {
+    const { method, url } = request;
+    const error = storeProblem(thrown);
+    const isException = isHttpException(error);
+    if (hasLeft(error, request)) return new Response(null, { status: clientLeftStatus });
+    if (!((isException || error instanceof Problem) && error.status < 500)) {
+      observeFailure(method, parseRequestTarget(url).path, error);
+    }
+    if (isException) return failException(error, method, prefix);
+    const problem = error instanceof Problem
+      ? error
+      : new Problem("internal-error", "The service failed at this request");
+    return responder.respond(addPrefixToReply(problemReply(problem), prefix), method);
+  };
+
+  function failException(exception: HttpException, method: string, prefix: string): Response {
+    // If a middleware has read the response's body, only its headers can be used.
+    const { res } = exception;
+    const thrown = res?.bodyUsed === true ? res : exception.getResponse();
+    // A redirect is no error, and a problem document says more than one created here.
+    const isAnswer = exception.status < 400 ||
+      thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
+    if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);
+    const reply = addPrefixToReply(exceptionReply(exception), prefix);
+    const response = responder.respond(reply, method);
+    for (const [name, value] of thrown.headers) {
+      if (name === "set-cookie") response.headers.append(name, value);
+      else if (!name.startsWith("content-")) response.headers.set(name, value);
+    }
+    return responder.adopt(response);
+  }
+}
+
+/**
+ * An `HTTPException` of Hono, which middlewares throw to refuse a request. It is recognized by its
+ * members, because a middleware may use another copy of Hono.
+ */
+interface HttpException extends Error {
+  readonly status: number;
+  /** The response that the middleware gave the exception. */
+  readonly res?: Response | undefined;
+  getResponse(): Response;
+}
+
+/** Returns true if a thrown value is an `HTTPException` of any copy of Hono. */
+export function isHttpException(error: unknown): error is HttpException {
+  return error instanceof Error && "getResponse" in error &&
+    typeof error.getResponse === "function" && "status" in error &&
+    typeof error.status === "number";
+}
+
+/** The problem slugs of common statuses. Problems with other statuses have no `type`. */
+const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
+  [400, "invalid-parameter"],
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not-found"],
+  [405, "method-not-allowed"],
+  [408, "request-timeout"],
+  [409, "conflict"],
+  [412, "precondition-failed"],
+  [413, "payload-too-large"],
+  [415, "unsupported-media-type"],
+  [422, "validation-error"],
+  [428, "precondition-required"],
+  [429, "rate-limit-exceeded"],
+  [500, "internal-error"],
+]);
+
+function exceptionReply({ status, message }: HttpException): Reply {
+  return {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+    body: JSON.stringify(problemOfStatus(status, message)),
+  };
+}
+
+/** Returns the problem document for a status. `message` may be empty. */
+export function problemOfStatus(status: number, message: string): ProblemBody {
+  const detail = message || "Refused on the way to the resource";
+  const slug = slugs.get(status);
+  if (slug !== undefined) return new Problem(slug, detail).toBody();
+  return {
+    // A problem that only repeats its status has this type (RFC 9457, 4.2.1).
+    type: "about:blank",
+    title: STATUS_TEXT[status] ?? `Status ${status}`,
+    status,
+    detail,
+    code: `HTTP_${status}`,
+  };
 }

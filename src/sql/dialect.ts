@@ -6,7 +6,7 @@ import type { JsonPathDialect } from "./json_path_dialect.ts";
 import type { ListDialect } from "./list_dialect.ts";
 import type { MetricDialect } from "./metric_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
-import type { SqlSyntax } from "./statements/sql_syntax.ts";
+import type { SqlSyntax } from "./statements/normal_sql.ts";
 
 /** The engine families of dialects. All other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";

@@ -4,8 +4,7 @@ import {
   resolveAbuseProtection,
 } from "../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../src/guard/guard.ts";
-import type { GuardedRequest } from "../../src/guard/guarded_request.ts";
-import type { OperationProtection } from "../../src/guard/operation_protection.ts";
+import type { GuardedRequest, OperationProtection } from "../../src/guard/operation_protection.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   requireCaptchaVerifier,
   resolveCaptchaOptions,
-} from "../../src/guard/captcha/captcha_options.ts";
+} from "../../src/guard/captcha/captcha_challenges.ts";
 import type { CaptchaQuestion, CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import {
   hcaptcha,

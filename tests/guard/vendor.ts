@@ -1,8 +1,8 @@
 import {
   type CaptchaChallenges,
   createCaptchaChallenges,
+  resolveCaptchaOptions,
 } from "../../src/guard/captcha/captcha_challenges.ts";
-import { resolveCaptchaOptions } from "../../src/guard/captcha/captcha_options.ts";
 import type { CaptchaVerifier } from "../../src/guard/captcha/captcha_verifier.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Identification } from "../../src/auth/authenticator.ts";
 import type { User } from "../../src/auth/authorize.ts";
-import { CredentialRecheck } from "../../src/live/stream/credential_recheck.ts";
+import { CredentialRecheck } from "../../src/live/stream/stream_session.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 const ada: User = { id: "ada", roles: ["reader"] };

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { integer, json, real, table, text } from "../../mod.ts";
-import { PreparedRow } from "../../src/resource/import/row_chunks.ts";
+import { PreparedRow, RowShaper } from "../../src/resource/import/row_chunks.ts";
 import { RowSpool } from "../../src/resource/import/row_spool.ts";
-import { RowShaper } from "../../src/resource/import/shaped_row.ts";
 import { parseJson } from "../../src/schema/exact_json.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

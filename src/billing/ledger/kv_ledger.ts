@@ -2,8 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import { entriesBelow } from "../../kv/entries_below.ts";
 import { HotKeys } from "../../kv/hot_keys.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { type AccountState, decodeAccountState, Entries } from "./account_state.ts";
 import { type AccountAudit, auditAccount } from "./audit_account.ts";
 import type {

@@ -7,7 +7,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "./describe_arguments.ts";
-import { reportFailure } from "../report_failure.ts";
+import { reportFailure } from "../printable.ts";
 
 /** Prints a service's description, or compares it with a file. Returns 1 if they differ. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {

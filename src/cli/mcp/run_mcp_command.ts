@@ -4,7 +4,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights, makeServiceToken } from "../cli_service.ts";
-import { reportFailure } from "../report_failure.ts";
+import { reportFailure } from "../printable.ts";
 import { serveDatabase } from "../database/serve_database.ts";
 import { openReopening } from "../reopen/reopening_service.ts";
 import { withSharedSecrets } from "../reopen/shared_secrets.ts";

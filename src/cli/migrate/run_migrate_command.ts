@@ -16,8 +16,7 @@ import {
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
-import { printableLines } from "../printable.ts";
-import { reportFailure } from "../report_failure.ts";
+import { printableLines, reportFailure } from "../printable.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import { titleOf, writePlan } from "./written_files.ts";
 import { type DatabaseToMigrate, openMigrated } from "./database_to_migrate.ts";

@@ -3,7 +3,7 @@ import { createApp } from "../../app/app.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
-import { reportFailure } from "../report_failure.ts";
+import { reportFailure } from "../printable.ts";
 import type { SearchCommand } from "./search_arguments.ts";
 import type { ReindexProgress } from "../../search/search_indexes.ts";
 

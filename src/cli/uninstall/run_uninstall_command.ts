@@ -2,8 +2,7 @@ import { describePartCounts, type RemovablePart } from "../../db/installed/remov
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
 import { databaseUrl } from "../database/resolve_database_url.ts";
-import { printable } from "../printable.ts";
-import { reportFailure } from "../report_failure.ts";
+import { printable, reportFailure } from "../printable.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
 
 /** Runs the `uninstall` command, and returns the exit code. */

@@ -1,5 +1,5 @@
 import { errorOfResponse } from "../request/service_error.ts";
-import { connectionOf } from "../live/live_connection.ts";
+import { connectionOf } from "../live/direct_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 

@@ -1,5 +1,5 @@
 import type { CollectionConfig, OperationType, PendingMutation } from "@tanstack/db";
-import { connectionOf } from "../live/live_connection.ts";
+import { connectionOf } from "../live/direct_connection.ts";
 import type { LiveListQuery } from "../live/list_source.ts";
 import type {
   LiveMessage,

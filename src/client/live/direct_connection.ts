@@ -232,3 +232,13 @@ function statusAfter(error: ServiceError | null): LiveStatus {
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";
 }
+
+/** Returns the connection that all live lists, aggregates and collections of a client share. */
+export function connectionOf(transport: Transport): LiveConnection {
+  const { parts } = transport;
+  // The cast is safe: only this file and `tabs/` write this key, always with this type.
+  const known = parts.get(connectionOf) as LiveConnection | undefined;
+  const connection = known ?? new DirectConnection(transport);
+  parts.set(connectionOf, connection);
+  return connection;
+}

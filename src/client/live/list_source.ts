@@ -1,7 +1,7 @@
 import { type Handle, handle, type HasHandle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
 import type { FilterInput, OrderInput } from "../../api/read_options.ts";
-import { connectionOf } from "./live_connection.ts";
+import { connectionOf } from "./direct_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveRow, LiveSeed, Subscriber } from "./live_messages.ts";
 import { type OpenList, openListsOf } from "./open_lists.ts";

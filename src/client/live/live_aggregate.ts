@@ -1,7 +1,7 @@
 import { handle, type HasHandle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
 import type { ServiceError } from "../request/service_error.ts";
-import { connectionOf } from "./live_connection.ts";
+import { connectionOf } from "./direct_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
 import { createStore, type Store } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { handle, type HasHandle } from "../../api/handle.ts";
-import { connectionOf } from "./live_connection.ts";
+import { connectionOf } from "./direct_connection.ts";
 
 /** Makes the live lists of a client retry immediately, for instance after a sign-in. */
 export function reconnect(api: HasHandle): void {

@@ -1,4 +1,4 @@
-import { connectionOf } from "../live/live_connection.ts";
+import { connectionOf } from "../live/direct_connection.ts";
 import type { LiveMessage, LiveRow, LiveRowId } from "../live/live_messages.ts";
 import {
   type OpenList,

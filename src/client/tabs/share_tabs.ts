@@ -1,4 +1,4 @@
-import { connectionOf } from "../live/live_connection.ts";
+import { connectionOf } from "../live/direct_connection.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import { TabConnection } from "./tab_connection.ts";
 

@@ -1,4 +1,4 @@
-import type { SqlSyntax } from "../../sql/statements/sql_syntax.ts";
+import type { SqlSyntax } from "../../sql/statements/normal_sql.ts";
 
 /** The properties of an engine by which its types and expressions are compared. */
 export interface ComparisonFacts {

@@ -11,7 +11,7 @@ import { readTriggeredRecordings, restoreRecording } from "./restore_recording.t
 import { sqlName } from "../../sql/fragment.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { inCreationOrder } from "../../sql/create_table.ts";
-import { requireCreatable } from "../tables/require_creatable.ts";
+import { requireCreatable } from "../tables/create_tables.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import type { ColumnShape, TableShape } from "./compare/table_shape.ts";
 import { dropSteps, referrers, tablesToDrop, unknownNames } from "./plan/tables_to_drop.ts";

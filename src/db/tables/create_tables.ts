@@ -8,7 +8,7 @@ import type { Statement } from "../../sql/fragment.ts";
 import { fullReasonOf, isLastingError } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { type CatalogEngine, engineOf } from "../engine/engine.ts";
-import { requireCreatable } from "./require_creatable.ts";
+import { nameBytes } from "../../schema/constraint_name.ts";
 
 /**
  * Creates the missing tables of a database, and then runs `more`, in one transaction. Existing
@@ -83,4 +83,92 @@ async function isThere(
   catalog: CatalogEngine,
 ): Promise<boolean> {
   return (await connection.query(catalog.hasTable(table))).rows.length > 0;
+}
+
+/**
+ * Throws an Error for declarations that an engine would reject without naming the reason, or accept
+ * although they cannot work: duplicate names of tables or indexes, names that are too long, and
+ * foreign keys to columns that are not unique.
+ */
+export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
+  const tables = [...new Set(given)];
+  requireDistinctIndexes(tables);
+  requireDistinctNames(tables, catalog);
+  for (const table of tables) {
+    requireShortNames(table, catalog);
+    for (const key of table.foreignKeys) {
+      const target = tables.find((one) => refersTo(key, one));
+      if (target?.own === true) requireUniqueTarget(key, table, target);
+    }
+  }
+}
+
+/** Requires distinct index names: `a_b` of table `c` and `b` of table `c_a` would have one name. */
+function requireDistinctIndexes(tables: readonly TableInfo[]): void {
+  const owners = new Map<string, string>();
+  for (const table of tables) {
+    for (const { name } of table.indexes) {
+      const folded = `${table.schema ?? ""}.${name}`.toLowerCase();
+      const other = owners.get(folded);
+      if (other !== undefined) {
+        throw new Error(
+          `Cannot create the index "${name}" of "${table.name}": one of "${other}" has this name: ` +
+            `give one of them another by index(…).as("…")`,
+        );
+      }
+      owners.set(folded, table.name);
+    }
+  }
+}
+
+/** Requires that no table is declared twice. The two declarations could contradict each other. */
+function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
+  for (const [index, { schema, name, formerName }] of tables.entries()) {
+    const others = tables.slice(0, index).filter((one) => one.schema === schema);
+    if (others.some((one) => foldName(one.name) === foldName(name))) {
+      throw new Error(`Cannot create "${name}": it is declared twice`);
+    }
+    const conflicting = others.find((one) => formerName !== null && one.formerName === formerName);
+    if (conflicting === undefined) continue;
+    throw new Error(
+      `Cannot create "${name}": both it and "${conflicting.name}" were "${formerName}" before`,
+    );
+  }
+}
+
+/** Throws for a long name, see https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
+function requireShortNames(
+  { name, columns, indexes, checks }: TableInfo,
+  { maxNameBytes }: CatalogEngine,
+): void {
+  if (maxNameBytes === null) return;
+  const all = [name, ...columns.map(({ dbName }) => dbName), ...indexes.map(({ name }) => name)];
+  const long = [...all, ...checks.map(({ name }) => name ?? "")]
+    .find((one) => nameBytes(one) > maxNameBytes);
+  if (long === undefined) return;
+  throw new Error(
+    `Cannot create "${name}": the name "${long}" has more than ${maxNameBytes} bytes, of which ` +
+      "Postgres keeps no more",
+  );
+}
+
+/** Requires that a foreign key refers to unique columns. Otherwise SQLite rejects every write. */
+function requireUniqueTarget(
+  { references, columns }: ForeignKey,
+  { name }: TableInfo,
+  target: TableInfo,
+): void {
+  const wanted = [...references].sort().join("\0");
+  const unique = [
+    target.primaryKey.map(({ dbName }) => dbName),
+    ...target.columns.filter((one) => one.unique).map(({ dbName }) => [dbName]),
+    ...target.uniques,
+    ...target.indexes.filter((one) => one.unique && one.where === null).map((one) => one.columns),
+  ];
+  if (unique.some((one) => [...one].sort().join("\0") === wanted)) return;
+  throw new Error(
+    `Cannot create "${name}": its foreign key of ${columns.join(", ")} refers to ` +
+      `${references.map((one) => `${target.name}.${one}`).join(", ")}, whose values several rows ` +
+      "may share: make that unique",
+  );
 }

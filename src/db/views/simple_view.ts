@@ -1,4 +1,4 @@
-import { ddlTokenPattern, unquoteIdentifier } from "../../sql/statements/sql_syntax.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "../../sql/statements/normal_sql.ts";
 
 import { isSameName } from "../../sql/fragment.ts";
 

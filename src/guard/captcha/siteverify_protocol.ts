@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../../options/option.ts";
 import { callback, number, testedValue, textLike } from "../../options/option_kinds.ts";
 import { parseJsonObject } from "../../protocol/json_object.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
-import { headerTextOptionRule } from "./captcha_options.ts";
+import { headerTextOptionRule } from "./captcha_challenges.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
 /** The options for the protocol "siteverify", which all these CAPTCHA vendors use. */

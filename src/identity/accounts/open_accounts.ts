@@ -20,8 +20,7 @@ import { usersTable } from "./users_table.ts";
 import type { Database } from "../../db/database.ts";
 import { emailSpellings } from "../signups/normalize_email.ts";
 import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
 /**

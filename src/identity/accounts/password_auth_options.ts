@@ -1,5 +1,5 @@
 import { databaseOption } from "../../db/require_database.ts";
-import { headerTextOptionRule } from "../../guard/captcha/captcha_options.ts";
+import { headerTextOptionRule } from "../../guard/captcha/captcha_challenges.ts";
 import { accountPowOptionRule, type AccountPowOptions } from "../../guard/operation_protection.ts";
 import { costOptionRule } from "../../guard/resource_protection_options.ts";
 import { type Described, either, group, listOf } from "../../options/option.ts";

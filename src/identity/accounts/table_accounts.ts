@@ -1,7 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { DatabaseError, databaseProblem } from "../../db/database_error.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/structured/structured_value.ts";

@@ -1,14 +1,14 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
-import { createKeySet, type Verification, type VerificationKey, verifyJwt } from "./verify_jwt.ts";
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
 
 /** Verifies a token with the configured keys. Rejects with a 503 while no keys could be fetched. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
+interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
 }
@@ -199,4 +199,69 @@ async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   const bytes = await readBytes(response.body, { limit: maxBytes });
   if (typeof bytes === "string") throw new Error(`The key set has more than ${maxBytes} bytes`);
   return new TextDecoder().decode(bytes);
+}
+
+type VerificationKey = Uint8Array | KeyObject | ReturnType<typeof createLocalJWKSet>;
+
+type Verification =
+  | { readonly kind: "verified"; readonly claims: JWTPayload }
+  /** The key set has no key with the id that the token names. */
+  | { readonly kind: "unknown-key" }
+  /** `reason` is for the client, and says only facts about the token. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** The conditions that a token must meet, and the current time. */
+interface VerifyOptions
+  extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
+  readonly algorithms: readonly JwtAlgorithm[];
+  readonly requireExpiry: boolean;
+  /** The current time, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Verifies a token (RFC 7515, RFC 7519): its signature by an allowed algorithm, `crit`, its times,
+ * issuer and audience. Ignores keys that the token itself contains (`jwk`, `jku`, `x5u`).
+ */
+async function verifyJwt(
+  token: string,
+  key: VerificationKey,
+  options: VerifyOptions,
+): Promise<Verification> {
+  const { algorithms, issuer, audience, type, clockToleranceMs, requireExpiry, now } = options;
+  const checks = {
+    algorithms: [...algorithms],
+    currentDate: new Date(now),
+    clockTolerance: clockToleranceMs / 1_000,
+    ...(issuer === undefined ? {} : { issuer: [issuer].flat() }),
+    ...(audience === undefined ? {} : { audience: [audience].flat() }),
+    ...(type === undefined ? {} : { typ: type }),
+    requiredClaims: requireExpiry ? ["exp"] : [],
+  };
+  try {
+    // The function of jose has separate overloads for keys and for functions.
+    const { payload } = typeof key === "function"
+      ? await jwtVerify(token, key, checks)
+      : await jwtVerify(token, key, checks);
+    return { kind: "verified", claims: payload };
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
+    return { kind: "refused", reason: reasonOf(error) };
+  }
+}
+
+/** Creates the key set from a JWKS document. Throws for an invalid document. */
+function createKeySet(document: unknown): VerificationKey {
+  // The cast is safe: jose validates the document.
+  return createLocalJWKSet(document as JSONWebKeySet);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "it has expired";
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return `its claim "${error.claim}" is not the one that is accepted`;
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
+  // Every other error is one of the signature, the token's form, `crit`, or an unsuitable key.
+  return "it is not a token that was signed for this service";
 }

@@ -2,7 +2,7 @@ import type { Authenticator, Identification } from "../../auth/authenticator.ts"
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import {
   type Account,
   hasMemberTypes,
@@ -11,7 +11,6 @@ import {
 } from "../accounts/account.ts";
 import { bearerToken, hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
 import { CredentialCache, type CredentialState } from "../credential_cache.ts";
-import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { Problem } from "../../problem/problem.ts";
 import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";

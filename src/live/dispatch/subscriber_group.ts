@@ -8,7 +8,7 @@ import {
 } from "../live_view.ts";
 import type { AffectedGroup } from "../match/affected_parents.ts";
 import type { HeldRows } from "../match/held_rows.ts";
-import { type IncludePath, reverseRelation } from "../match/include_path.ts";
+import { type IncludePath, reverseRelation } from "../match/search_parents.ts";
 import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";

@@ -3,10 +3,11 @@ import { coversPosition, type Position } from "../../db/changes/log_position.ts"
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_view.ts";
-import { type IncludePath, linkKeysOf } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 import {
   addParentKey,
+  type IncludePath,
+  linkKeysOf,
   type ParentRows,
   type ParentSearch,
   searchParents,

@@ -4,7 +4,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery, ShownRelation } from "../live_view.ts";
 import { isSameStored, type Matcher } from "./matcher.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { type IncludePath, type ParentStep, reverseRelation } from "./include_path.ts";
+import { type IncludePath, type ParentStep, reverseRelation } from "./search_parents.ts";
 
 /** Returns true if a changed related row can affect which rows match: its match or keys differ. */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {

@@ -1,5 +1,4 @@
-import type { Runtime } from "../../runtime/runtime.ts";
-import { randomDelayBetween } from "../../runtime/jitter.ts";
+import { randomDelayBetween, type Runtime } from "../../runtime/runtime.ts";
 
 /**
  * Sends each open stream a heartbeat about every 15 seconds. It visits the streams in small parts,

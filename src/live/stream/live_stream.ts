@@ -11,7 +11,7 @@ import {
 } from "../dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveQuery } from "../live_view.ts";
-import { randomDelayBetween } from "../../runtime/jitter.ts";
+import { randomDelayBetween } from "../../runtime/runtime.ts";
 
 /** The destination of a live stream's bytes: a `ReadableStream` controller or a substitute. */
 export type StreamSink = Pick<
@@ -159,3 +159,12 @@ export function endOnDisconnect(disconnected: Promise<unknown>, stream: LiveStre
 
 const expensiveRetryMs = 60_000;
 const overloadRetryMs = 5_000;
+
+/** The part of a multiplexed stream (one response for several streams) that carries one stream. */
+export interface StreamPart {
+  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
+  endsAt(proposed: number): number;
+  /** Attaches the live stream. `end` ends the stream with a resume token and a delay. */
+  attach(stream: LiveStream, end: (delayMs: number) => void): void;
+  endWhole(delayMs: number): void;
+}

@@ -1,7 +1,6 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
-import type { LiveStream, StreamSink } from "./live_stream.ts";
-import type { StreamPart } from "./stream_part.ts";
+import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 
 /** The primary key and field types of a subscription's rows; null for aggregates. */
 export interface SubscriptionRowDescription {

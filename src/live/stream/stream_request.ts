@@ -4,7 +4,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { LiveAggregateQuery } from "../aggregate/incremental_aggregate.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveQuery, LiveView, ShownRelation } from "../live_view.ts";
-import type { StreamPart } from "./stream_part.ts";
+import type { StreamPart } from "./live_stream.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 

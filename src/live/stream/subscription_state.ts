@@ -14,6 +14,8 @@ import type { Matcher } from "../match/matcher.ts";
 import type { Key } from "../../plan/key.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
+import { parseResumeToken } from "./resume_token.ts";
+import type { SubscribeRequest } from "./stream_request.ts";
 
 /**
  * A subscription sends its snapshot, catches up, or is live. It starts, also after an invalidation,
@@ -47,7 +49,7 @@ export interface CatchUpState {
 }
 
 /** Receives the events of its group. All live subscriptions share one object to save memory. */
-export interface LiveState {
+interface LiveState {
   readonly kind: "live";
 }
 
@@ -71,7 +73,7 @@ export interface SubscriptionOptions {
 }
 
 /** A new beginning: an event makes the client discard its rows, and then all rows follow. */
-export interface FreshStart {
+interface FreshStart {
   /** Distinguishes a fresh start from a {@link Position}. */
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
@@ -148,4 +150,25 @@ export function parked(held: HeldRows | null, position: Position, isRepeat: bool
     sent: { cursor: historyCursorAt(position), isNet: true, isRepeat },
     lossReason: "slow_consumer",
   };
+}
+
+/** Returns where a stream starts: at the position of its resume token if it can resume. */
+export async function streamStartOf(
+  { resumeFrom, skipExisting }: SubscribeRequest,
+  query: LiveQuery,
+  { log, feed, resumeTokens }: StreamContext,
+): Promise<StreamStart> {
+  if (resumeFrom === null) return skipExisting ? "now" : "everything";
+  const token = parseResumeToken(resumeFrom);
+  const position = token === null ? null : log.parse(token.position);
+  const lost = { kind: "fresh", reason: "history_lost" } as const;
+  if (token === null || position === null) return lost;
+  const reason = resumeTokens.invalidationReason(token, query);
+  // A position with a valid seal was once issued. If the log lacks it, the database was restored.
+  if (reason === null && !await log.holds(position)) return lost;
+  // A position that the feed cannot reach belongs to a history that a restore has removed.
+  if (!await feed.readUpTo(position)) return lost;
+  if (reason !== null) return { kind: "fresh", reason };
+  // The client's rows can contain any change up to now, from any process. All must be published.
+  return await feed.readUpTo(await log.end()) ? position : lost;
 }

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { ChargedProblem } from "../../guard/charged_problem.ts";
-import type { StreamPart } from "../../live/stream/stream_part.ts";
+import type { StreamPart } from "../../live/stream/live_stream.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
-import type { LargeReply, SerializationTurns } from "./large_reply.ts";
+import type { LargeReply, SerializationTurns } from "./json_reply.ts";
 
 /** The limit for all responses that their clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;

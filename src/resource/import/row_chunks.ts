@@ -2,13 +2,13 @@ import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { WriteCall } from "../model/operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";
-import { RowShaper, type ShapedRow } from "./shaped_row.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Assignments } from "../../plan/plan.ts";
+import type { Assignments, InsertValues } from "../../plan/plan.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { completeNewRow, newRowValues } from "../write/values/new_row_values.ts";
 import { InvalidFields, parseColumns } from "../write/values/parse_fields.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
  * The checked values of a row to insert, and the line of its record. This is a class, because V8
@@ -25,12 +25,12 @@ export class PreparedRow {
   }
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly write: WriteCall;
   readonly shaper: RowShaper;
 }
 
-export interface RefusedRecord {
+interface RefusedRecord {
   readonly errors: readonly LineError[];
 }
 
@@ -104,7 +104,7 @@ export interface RowChunk {
   readonly errors: readonly LineError[];
 }
 
-export interface RowChunksOptions {
+interface RowChunksOptions {
   readonly write: WriteCall;
   readonly maxRows: number;
   readonly giveTurn: YieldTurn;
@@ -176,5 +176,66 @@ class OpenChunk {
   #ended(to: number | null): RowChunk {
     const { count, size } = this;
     return { rows: this.#rows, count, size, from: this.#from ?? 0, to, errors: this.#errors };
+  }
+}
+
+/** A list of columns that many rows share. */
+export class RowShape {
+  readonly columns: readonly ColumnInfo[];
+  /** The index of each column's value. */
+  readonly places: ReadonlyMap<ColumnInfo, number>;
+
+  constructor(columns: readonly ColumnInfo[]) {
+    this.columns = columns;
+    this.places = new Map(columns.map((column, place) => [column, place]));
+  }
+
+  /** Returns true if a row has these columns in this order. */
+  holds(row: Assignments): boolean {
+    if (row.size !== this.columns.length) return false;
+    let place = 0;
+    for (const column of row.keys()) {
+      if (column !== this.columns[place++]) return false;
+    }
+    return true;
+  }
+}
+
+/**
+ * The values of a row. The list of its columns (the shape) is shared by many rows, because a map
+ * for each of thousands of waiting rows would need several times the memory.
+ */
+export class ShapedRow implements InsertValues {
+  readonly shape: RowShape;
+  /** The values in the order of the columns. */
+  readonly cells: readonly unknown[];
+
+  /** Creates a row. There must be one value for each column of the shape. */
+  constructor(shape: RowShape, cells: readonly unknown[]) {
+    this.shape = shape;
+    this.cells = cells;
+  }
+
+  has(column: ColumnInfo): boolean {
+    return this.shape.places.has(column);
+  }
+
+  get(column: ColumnInfo): unknown {
+    const place = this.shape.places.get(column);
+    return place === undefined ? undefined : this.cells[place];
+  }
+
+  toMap(): Map<ColumnInfo, unknown> {
+    return new Map(this.shape.columns.map((column, place) => [column, this.cells[place]]));
+  }
+}
+
+/** Finds the shape of each row. Adjacent rows usually share one shape. */
+export class RowShaper {
+  #last = new RowShape([]);
+
+  shaped(values: Assignments): ShapedRow {
+    if (!this.#last.holds(values)) this.#last = new RowShape([...values.keys()]);
+    return new ShapedRow(this.#last, [...values.values()]);
   }
 }

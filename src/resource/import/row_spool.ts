@@ -2,8 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { Problem } from "../../problem/problem.ts";
 import { parseCheckedJson, writeJson } from "../../schema/exact_json.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { PreparedRow } from "./row_chunks.ts";
-import { RowShape, ShapedRow } from "./shaped_row.ts";
+import { PreparedRow, RowShape, ShapedRow } from "./row_chunks.ts";
 import { textBlocks, wholeLines } from "./text_blocks.ts";
 
 /** The total size of records whose rows stay in memory, in bytes. All further rows go to a file. */

@@ -11,8 +11,7 @@ import { wholeBody } from "../write/values/batch_items.ts";
 import { followGivenKeys, type WriteConnection } from "../write/transaction/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { refusalKinds, toFailedWrite } from "../write/refused/failed_write.ts";
-import type { PreparedRow } from "./row_chunks.ts";
-import type { ShapedRow } from "./shaped_row.ts";
+import type { PreparedRow, ShapedRow } from "./row_chunks.ts";
 
 /** A row that the database, a scope or a hook has rejected, and the error for it. */
 export interface RefusedRow {

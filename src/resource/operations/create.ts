@@ -19,10 +19,9 @@ import {
   isAutocommit,
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
-import { newRowValues } from "../write/values/new_row_values.ts";
+import { loggedId, newRowValues, parseItemOptimisticId } from "../write/values/new_row_values.ts";
 import { optimisticIdOf } from "../write/row_target.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { loggedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { idsOfRows, noOptimisticIds, writeRecordingIds } from "../write/record_ids.ts";

@@ -5,7 +5,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { hasEchoedValue, valuesForHooks } from "../../plan/echoed_value.ts";
 import { resolveUnchanged } from "../write/values/echoed_values.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
-import { loggedId } from "../write/values/optimistic_id.ts";
+import { loggedId } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/batch_items.ts";

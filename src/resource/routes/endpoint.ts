@@ -6,8 +6,7 @@ import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { authorizeAgain } from "../authorize_related.ts";
 import { acceptedType } from "../http/accepted_type.ts";
 import { createLink } from "../http/download_link.ts";
-import { DataReply, jsonReply, safeNumbersReply } from "../http/json_reply.ts";
-import { LargeReply } from "../http/large_reply.ts";
+import { DataReply, jsonReply, LargeReply, safeNumbersReply } from "../http/json_reply.ts";
 import type {
   Operation,
   OperationName,

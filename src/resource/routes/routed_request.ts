@@ -1,7 +1,7 @@
 import type { User } from "../../auth/authorize.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
-import type { StreamPart } from "../../live/stream/stream_part.ts";
+import type { StreamPart } from "../../live/stream/live_stream.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { minStreamedLength } from "../../protocol/text_stream.ts";

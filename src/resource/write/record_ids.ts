@@ -8,7 +8,7 @@ import { asSystem } from "../../db/transact.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
-import { loggedId } from "./values/optimistic_id.ts";
+import { loggedId } from "./values/new_row_values.ts";
 
 /** A written row, and the id that the client has chosen for the write's event, or null. */
 export interface WrittenRow {

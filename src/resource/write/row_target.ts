@@ -19,7 +19,7 @@ import {
 import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { atBodyPath, wholeBody } from "./values/batch_items.ts";
-import { parseOptimisticId } from "./values/optimistic_id.ts";
+import { parseOptimisticId } from "./values/new_row_values.ts";
 import { invalidField } from "./values/parse_fields.ts";
 import { deletionLock, readByKeys } from "./read_rows_to_write.ts";
 

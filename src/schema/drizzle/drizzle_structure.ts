@@ -1,3 +1,7 @@
+import type { ColumnInfo } from "../table_info.ts";
+import type { ColumnKind } from "../kind.ts";
+import { kindProperties } from "../kinds/kind_properties.ts";
+
 /**
  * The members of a Drizzle table that the service reads. They are the same in both release lines of
  * Drizzle, so that nothing here imports Drizzle.
@@ -87,7 +91,7 @@ export function dbNameOf(
 }
 
 /** A foreign key that a Drizzle column declares by `references()`. */
-export interface InlineForeignKey {
+interface InlineForeignKey {
   /** Returns the columns on both sides of the foreign key. */
   reference(): {
     readonly columns: readonly DrizzleColumn[];
@@ -113,3 +117,71 @@ export function entityKindOf(value: unknown): string | null {
   const kind: unknown = Reflect.get(constructor ?? value, entityKindKey);
   return typeof kind === "string" ? kind : null;
 }
+
+/** The part of a column's description that its Drizzle type determines. */
+export type DrizzleType = Pick<
+  ColumnInfo,
+  | "kind"
+  | "precision"
+  | "scale"
+  | "maxLength"
+  | "enumValues"
+  | "existingType"
+  | "timestampFormat"
+  | "databaseType"
+  | "converted"
+>;
+
+/** The difference between Drizzle's tables for SQLite and for Postgres. */
+export interface DrizzleDialect {
+  /** Name of the engine, as in the database dialects. */
+  readonly engine: string;
+  /** Returns the type of a column. Throws an `InvalidValue` for an unsupported type. */
+  typeOf(column: DrizzleColumn): DrizzleType;
+  /** True if this engine never has NULL in a primary key. */
+  readonly hasWholeKeys: boolean;
+  /** Returns true if the database generates values. `isKey` is true for the only key column. */
+  isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
+}
+
+/** The kind of a column, and if only Drizzle can convert its stored values. */
+interface ConvertedKind {
+  readonly kind: ColumnKind;
+  readonly converted?: true;
+}
+
+/**
+ * Returns the kind of a column whose SQL type has the kind `kind`. If the column has a custom type
+ * with conversions (`toDriver`, `fromDriver`), this function calls them with a sample of a stored
+ * string or number. If the sample changes, for example because the values are encrypted, only
+ * Drizzle can convert the values. Values of other types keep their meaning in each conversion.
+ */
+export function convertedKind(
+  column: DrizzleColumn,
+  kind: ColumnKind,
+  driverNumber: "12" | 12,
+): ConvertedKind {
+  const given = column.config?.customTypeParams ?? {};
+  if (given.toDriver === undefined && given.fromDriver === undefined) return { kind };
+  if (kind === "bytes") return { kind, converted: true };
+  const isNumber = kindProperties[kind].arithmetic !== null;
+  if (!isNumber && kind !== "text") return { kind };
+  const { toDriver = unchanged, fromDriver = unchanged } = given;
+  const stored = isNumber ? driverNumber : "Ab 1";
+  try {
+    const value = fromDriver(stored);
+    const isSame = [value, toDriver(value)].every((one) => String(one) === String(stored));
+    if (!isSame) return { kind, converted: true };
+    return { kind: given.fromDriver === undefined ? kind : kindOfValue(value, kind) };
+  } catch {
+    return { kind, converted: true };
+  }
+}
+
+/** Returns the kind that Drizzle's own column has with this type of values in the program. */
+function kindOfValue(value: unknown, kind: ColumnKind): ColumnKind {
+  if (typeof value === "number" && kind === "decimal") return "real";
+  return typeof value === "bigint" && kind === "integer" ? "bigint" : kind;
+}
+
+const unchanged = (value: unknown) => value;

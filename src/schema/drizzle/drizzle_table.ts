@@ -13,13 +13,13 @@ import {
   columnsKey,
   dbNameOf,
   type DrizzleColumn,
+  type DrizzleDialect,
   type DrizzleTable,
   nameKey,
   postgresForeignKeysKey,
   schemaKey,
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
-import type { DrizzleDialect } from "./drizzle_type.ts";
 import { drizzlePostgresTables } from "./postgres_tables.ts";
 import { drizzleSqliteTables } from "./sqlite_tables.ts";
 import { readDrizzleConstraints } from "./drizzle_constraints.ts";

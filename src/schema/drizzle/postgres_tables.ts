@@ -6,9 +6,12 @@ import {
   serviceTimestampFormat,
 } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
-import { convertedKind } from "./converted_kind.ts";
-import type { DrizzleColumn } from "./drizzle_structure.ts";
-import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
+import {
+  convertedKind,
+  type DrizzleColumn,
+  type DrizzleDialect,
+  type DrizzleType,
+} from "./drizzle_structure.ts";
 
 /**
  * Drizzle's tables for Postgres (`pgTable`). A column has a kind, or, if none corresponds to its

@@ -1,9 +1,12 @@
 import { kindsByName } from "../kinds/kind_properties.ts";
 import { serviceTimestampFormat, type TimestampFormat } from "../table_info.ts";
 import { type ColumnKind, InvalidValue } from "../kind.ts";
-import { convertedKind } from "./converted_kind.ts";
-import type { DrizzleColumn } from "./drizzle_structure.ts";
-import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
+import {
+  convertedKind,
+  type DrizzleColumn,
+  type DrizzleDialect,
+  type DrizzleType,
+} from "./drizzle_structure.ts";
 
 /** Drizzle's tables for SQLite (`sqliteTable`). */
 export const drizzleSqliteTables: DrizzleDialect = {

@@ -2,8 +2,7 @@ import { storeProblem } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { problemCodes } from "../../protocol/problem_codes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { ErrorResponder } from "../failures.ts";
-import { isHttpException } from "../http_exception.ts";
+import { type ErrorResponder, isHttpException } from "../responder.ts";
 import type { FindRoute } from "../observability/route_finder.ts";
 
 /** The problems with the same code on the same route. */

@@ -35,7 +35,7 @@ import type { ResourceRoute } from "../../resource/routes/endpoint.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { elementOf, isAny } from "../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { problemOfStatus } from "../http_exception.ts";
+import { problemOfStatus } from "../responder.ts";
 
 interface MountLiveOptions
   extends

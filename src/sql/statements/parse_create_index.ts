@@ -1,5 +1,5 @@
 import { quoteText } from "../fragment.ts";
-import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./normal_sql.ts";
 
 /** The parts of an index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {

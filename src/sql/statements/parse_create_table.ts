@@ -1,4 +1,4 @@
-import { ddlTokenPattern, unquoteIdentifier } from "./sql_syntax.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "./normal_sql.ts";
 
 /** The parts of a CREATE TABLE statement of the service, or of one with similar syntax. */
 export interface ParsedTable {

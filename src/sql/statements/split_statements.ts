@@ -1,4 +1,4 @@
-import type { SqlSyntax } from "./sql_syntax.ts";
+import type { SqlSyntax } from "./normal_sql.ts";
 
 /**
  * Splits an SQL script into its statements, without semicolons. Semicolons in quotes, comments and

@@ -1,6 +1,5 @@
 import { isSameName } from "../../../sql/fragment.ts";
-import { namesInSql, normalizeSql } from "../../../sql/statements/normal_sql.ts";
-import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { namesInSql, normalizeSql, type SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 import type { DifferenceKind } from "./difference.ts";
 import {
   type CheckShape,

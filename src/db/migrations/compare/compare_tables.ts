@@ -1,6 +1,5 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
-import { normalizeSql } from "../../../sql/statements/normal_sql.ts";
-import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { normalizeSql, type SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 import type { ComparisonFacts } from "../../engine/migration_facts.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";

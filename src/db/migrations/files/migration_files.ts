@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Dialect } from "../../../sql/dialect.ts";
-import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import type { SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 import { engineOf } from "../../engine/engine.ts";
 import {
   isTransactionBoundary,

@@ -1,5 +1,4 @@
-import { standardSqlTokenPattern } from "../../../sql/statements/normal_sql.ts";
-import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { type SqlSyntax, standardSqlTokenPattern } from "../../../sql/statements/normal_sql.ts";
 
 export const postgresSyntax: SqlSyntax = {
   tokens: standardSqlTokenPattern,

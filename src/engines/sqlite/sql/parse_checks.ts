@@ -1,5 +1,5 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
-import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/sql_syntax.ts";
+import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/normal_sql.ts";
 
 /** Returns the columns that a failed CHECK names, in the spelling of `columns`, if one matches. */
 export function columnsOfCheck(

@@ -1,4 +1,4 @@
-import { ddlTokenPattern, type SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { ddlTokenPattern, type SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 
 export const sqliteSyntax: SqlSyntax = {
   tokens: ddlTokenPattern,

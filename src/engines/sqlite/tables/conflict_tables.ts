@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { ddlTokenPattern } from "../../../sql/statements/sql_syntax.ts";
+import { ddlTokenPattern } from "../../../sql/statements/normal_sql.ts";
 
 /**
  * Returns the tables whose definitions say what happens to a row that violates a constraint, for

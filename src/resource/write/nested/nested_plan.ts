@@ -11,8 +11,8 @@ import type { RowTarget } from "../row_target.ts";
 import type { NestedRow, NestedRows } from "./nested_rows.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { and } from "../../../filter/filter.ts";
-import { type Key, keyId } from "../../../plan/key.ts";
-import type { Row } from "../../../schema/table_info.ts";
+import { chunksOf, type Key, keyId } from "../../../plan/key.ts";
+import type { Row, TableInfo } from "../../../schema/table_info.ts";
 import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField } from "../values/parse_fields.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
@@ -76,4 +76,18 @@ export async function findRows(
 
 export function keyOfExistingRow({ given }: NestedRow, { table }: Resource): Key {
   return table.primaryKey.map((column) => given.get(column));
+}
+
+/** Inserts rows of a link table without a resource, and therefore without scope and hooks. */
+export async function insertLinks(
+  rows: readonly Assignments[],
+  table: TableInfo,
+  { resource: { driver, reader } }: ResourceCall,
+  connection: Connection,
+): Promise<void> {
+  const columns = [...rows[0]?.keys() ?? []];
+  for (const some of chunksOf(rows, Math.floor(driver.dialect.maxValues / columns.length))) {
+    const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
+    await connection.query(reader.compile(plan));
+  }
 }

@@ -13,7 +13,7 @@ import {
   requireObject,
 } from "./parse_fields.ts";
 import type { Precondition } from "../../http/etag.ts";
-import { parseItemOptimisticId } from "./optimistic_id.ts";
+import { parseItemOptimisticId } from "./new_row_values.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
 import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";

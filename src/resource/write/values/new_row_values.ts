@@ -2,13 +2,13 @@ import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import type { Grant } from "../../../auth/authorize.ts";
 import type { Filter } from "../../../filter/filter.ts";
 import { equalOperator } from "../../../filter/operators/operator_registry.ts";
-import type { Runtime } from "../../../runtime/runtime.ts";
-import { uuidV7 } from "../../../runtime/uuid_v7.ts";
+import { type Runtime, uuidV7 } from "../../../runtime/runtime.ts";
 import { instantOf } from "../../../schema/instant.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
-import { type FieldError, throwFieldErrors } from "./parse_fields.ts";
+import { type FieldError, invalidField, ownMember, throwFieldErrors } from "./parse_fields.ts";
+import { Problem } from "../../../problem/problem.ts";
 
 /**
  * Returns the values of a new row. Generated values override the client's values, except in the
@@ -100,4 +100,29 @@ function addDefaults(
     }
   }
   throwFieldErrors(errors);
+}
+
+/** Parses the optimistic id in a write's header, for the write's live events. Throws a 400. */
+export function parseOptimisticId(id: string): string {
+  if (isOptimisticId(id)) return id;
+  throw new Problem(
+    "invalid-parameter",
+    "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
+  );
+}
+
+/** Parses the `_optimisticId` of a batch item. Returns null without one. Throws a 422. */
+export function parseItemOptimisticId(item: object): string | null {
+  const id = ownMember(item, "_optimisticId") ?? null;
+  if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;
+  throw invalidField("must be 1 to 200 printable ASCII characters", "_optimisticId");
+}
+
+/** Returns the id if the change log can record it, or null if the resource has no streams. */
+export function loggedId(id: string | null, resource: Resource): string | null {
+  return id === null || resource.hub() === null ? null : id;
+}
+
+function isOptimisticId(text: string): boolean {
+  return /^[\x20-\x7e]{1,200}$/.test(text);
 }
