@@ -38,6 +38,11 @@ export interface Statement {
   readonly isSingle?: boolean;
   /** True if the statement runs in the service's own role, even in a user's transaction. */
   readonly isSystem?: boolean;
+  /**
+   * True if the transaction calls a function that can change the session, such as its settings. The
+   * end of the transaction restores the session.
+   */
+  readonly changesSession?: boolean;
   /** The time limit in a SQLite transaction, in milliseconds. Postgres has its own time limit. */
   readonly timeoutMs?: number;
 }

@@ -379,6 +379,88 @@ GRANT EXECUTE ON FUNCTION members_only TO ${member}`,
   }
 });
 
+testOnPostgres("what a function or a trigger sets for the session ends with it", async (url) => {
+  const db = await openDatabase(url, { maxConnections: 1 });
+  await runScript(
+    db.driver,
+    `CREATE TABLE parents (id integer PRIMARY KEY);
+CREATE TABLE stamps (id integer PRIMARY KEY, at timestamptz NOT NULL, seen text,
+  parent integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO stamps VALUES (1, '2024-01-01T00:00:00Z');
+CREATE FUNCTION sets(name text, value text) RETURNS text LANGUAGE sql AS
+  'SELECT set_config(name, value, false)';
+CREATE FUNCTION sets_stable(name text, value text) RETURNS text STABLE LANGUAGE sql AS
+  'SELECT set_config(name, value, false)';
+CREATE FUNCTION sets_role() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  SET ROLE pg_monitor; CREATE TEMP TABLE mine (id integer); LISTEN gossip;
+  PERFORM pg_advisory_lock(77); END $$;
+CREATE FUNCTION locks_and_fails() RETURNS void STABLE LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_advisory_lock(78); RAISE EXCEPTION 'no'; END $$;
+CREATE FUNCTION orphan() RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO stamps VALUES (9, now(), NULL, 99) $$;
+CREATE FUNCTION state() RETURNS text STABLE LANGUAGE sql AS $$ SELECT concat_ws(' ',
+  CASE WHEN current_user = session_user THEN 'login' ELSE current_user END,
+  current_setting('TimeZone'), current_setting('search_path'), to_regclass('pg_temp.mine'),
+  current_setting('lock_timeout'), current_setting('app.user', true),
+  (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid IN (77, 78)),
+  (SELECT count(*) FROM pg_listening_channels())) $$;
+CREATE FUNCTION changes_zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM set_config('TimeZone', 'Asia/Tokyo', false); RETURN NEW; END $$;
+CREATE TRIGGER zone BEFORE UPDATE ON stamps FOR EACH ROW EXECUTE FUNCTION changes_zone()`,
+  );
+  const { tables, functions } = await db.introspect({ functions: ["*"] });
+  const procedures = Object.fromEntries(
+    Object.entries(functions).map(([name, one]) => [name, { ...one, public: true }]),
+  );
+  const stamps = tables.find(({ name }) => name === "stamps");
+  if (stamps === undefined) throw new Error("stamps");
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "m" });
+        await next();
+      },
+    },
+    resources: [resource(stamps, {
+      ...{ id: ["id"], auth: { read: () => all(), update: () => all() }, procedures },
+    })],
+  });
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const response = await app.fetch(
+      new Request(`http://localhost/api/stamps/${path}`, {
+        method,
+        headers: { "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+    const { data, detail, ...row } = await response.json();
+    return data ?? (response.status === 200 ? row : [response.status, detail]);
+  };
+  try {
+    const before = await ask("GET", "rpc/state");
+    for (const [name, value] of [["TimeZone", "Asia/Tokyo"], ["search_path", "pg_catalog"]]) {
+      assertEquals(await ask("POST", "rpc/sets", { name, value }), value);
+      assertEquals(await ask("GET", `rpc/sets_stable?name=${name}&value=${value}`), value);
+    }
+    await ask("POST", "rpc/sets_role", {});
+    await ask("POST", "rpc/sets_role", {});
+    assertEquals(await ask("GET", "rpc/locks_and_fails"), [422, "no"]);
+    assertEquals(await ask("GET", "rpc/state"), before);
+    // A reset custom setting is an empty string in Postgres.
+    await ask("POST", "rpc/sets", { name: "app.user", value: "alice" });
+    await ask("GET", "rpc/sets_stable?name=app.user&value=alice");
+    assertEquals(String(await ask("GET", "rpc/state")).includes("alice"), false);
+    assertEquals((await ask("POST", "rpc/orphan", {}))[0], 409);
+    assertEquals((await ask("GET", "1")).at, "2024-01-01T00:00:00.000Z");
+    await ask("PATCH", "1", { seen: "yes" });
+    assertEquals((await ask("GET", "1")).at, "2024-01-01T00:00:00.000Z");
+  } finally {
+    await app.close();
+  }
+});
+
 Deno.test("--functions names functions of Postgres, or a module for SQLite", () => {
   const parsed = (...args: readonly string[]) => {
     const command = parseServeArguments(args);

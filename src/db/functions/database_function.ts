@@ -52,7 +52,7 @@ export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
  * Prepares a transaction for a call: it is read-only unless the function is volatile, and a query
- * has a time limit. Returns false if the role may not call the function. Postgres checks this right
+ * has a time limit. The end of the transaction restores the session. Returns false if the role may not call the function. Postgres checks this right
  * when it plans an inlined function, and another role can have caused the plan.
  */
 export async function prepareCall(
@@ -69,6 +69,7 @@ export async function prepareCall(
       isQuery ? limits : ""
     }`,
     values: [signature, ...(isQuery ? [String(Math.ceil(timeoutMs))] : [])],
+    changesSession: true,
   });
   return rows[0]?.[0] === "t";
 }

@@ -17,6 +17,8 @@ export interface LibraryClientOptions {
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
+  /** Called when the server reports the value of a setting, at first and after a change. */
+  readonly reported: (name: string, value: string) => void;
 }
 
 /** Creates a client whose sockets this module opens. The environment does not change the client. */
@@ -35,7 +37,8 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
     connection: options.settings,
     // The library reads the environment if it has no state to require. This state is removed below.
     target_session_attrs: "primary",
-    ...{ onnotice: () => {}, onclose: closed, socket: socketOf(options) },
+    ...{ onnotice: () => {}, onclose: closed, onparameter: options.reported },
+    socket: socketOf(options),
     ...(notified === undefined ? {} : {
       onnotify: (_channel: string, payload: string) => notified(payload),
     }),

@@ -46,3 +46,21 @@ export function pooledBegin(
 function lockTimeout(waitLimitMs: number): number {
   return Math.max(1, Math.ceil(waitLimitMs));
 }
+
+/** Releases the session's locks, which a rollback does not release. */
+export const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
+
+/**
+ * The statements that restore a session before COMMIT. Deferred triggers and constraints run first,
+ * with the settings of the transaction. Prepared statements stay.
+ */
+export const restoreSession: readonly string[] = [
+  ...["SET CONSTRAINTS ALL IMMEDIATE", "CLOSE ALL", "RESET ALL", "RESET SESSION AUTHORIZATION"],
+  ...["RESET ROLE", "UNLISTEN *", "DISCARD TEMP", releaseLocks],
+];
+
+/** The settings with a meaning for later statements that a server reports when they change. */
+export const reportedSettings: ReadonlySet<string> = new Set([
+  ...["TimeZone", "DateStyle", "IntervalStyle", "client_encoding", "session_authorization"],
+  ...["default_transaction_read_only", "is_superuser", "search_path"],
+]);

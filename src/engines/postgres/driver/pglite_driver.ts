@@ -3,12 +3,15 @@ import { PGlite } from "@electric-sql/pglite";
 import { type Described, group } from "../../../options/option.ts";
 import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
+import { restoreSession } from "../connection/session_settings.ts";
 import { postgresDriver, type PostgresDriverOptions } from "./postgres_driver.ts";
 import { createPgliteSession, type PgliteClient } from "./pglite_session.ts";
 import { driverOptionRules, type DriverOptions, errorPrefix } from "../../../db/driver_options.ts";
 
 /** Options for opening PGlite, which is Postgres inside this process. */
 export type PgliteOptions = DriverOptions;
+
+const inUtc = "SET TIME ZONE 'UTC'";
 
 const pgliteOptions = group(driverOptionRules satisfies Described<PgliteOptions>).required();
 
@@ -24,8 +27,10 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
   }
   const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
   await library.waitReady;
-  if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
+  const readOnly = options.readOnly === true ? ["SET default_transaction_read_only = on"] : [];
+  for (const text of readOnly) await library.exec(text);
   return await driverOf(library, options, {
+    restores: [...restoreSession, inUtc, ...readOnly],
     label: `${path} (pglite)`,
     // No other process can write, because only one process can open the folder.
     isShared: false,
@@ -50,8 +55,9 @@ export async function openPgliteOfClient(
   const library = client as PgliteClient;
   await library.waitReady;
   const label = "the program's client (pglite)";
+  // The session and its settings belong to the program.
   return await driverOf(library, options, {
-    label,
+    ...{ label, restores: [] },
     isShared: true,
     close: () => Promise.resolve(),
   });
@@ -60,11 +66,13 @@ export async function openPgliteOfClient(
 async function driverOf(
   library: PgliteClient,
   { waitLimitMs, raisedMessages, clock = systemClock }: ReturnType<typeof pgliteOptions.read>,
-  parts: Pick<PostgresDriverOptions, "label" | "isShared" | "close">,
+  { restores, ...parts }: Pick<PostgresDriverOptions, "label" | "isShared" | "close"> & {
+    readonly restores: readonly string[];
+  },
 ): Promise<Driver> {
-  await library.query("SET TIME ZONE 'UTC'", [], {});
+  await library.query(inUtc, [], {});
   return postgresDriver({
     ...{ ...parts, waitLimitMs, raisedMessages, clock, signals: null },
-    ...{ sessions: [createPgliteSession(library)], maxReads: 1 },
+    ...{ sessions: [createPgliteSession(library, restores)], maxReads: 1 },
   });
 }

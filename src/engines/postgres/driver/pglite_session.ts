@@ -31,9 +31,13 @@ export interface PgliteResult {
  * Creates the session of a PGlite, which the program can use as well. Each statement of the session
  * passes its own conversions, so those of the program stay the same. The library begins each
  * transaction, so that statements of the program wait until it ends. PGlite runs in this process,
- * so its connection is never lost.
+ * so its connection is never lost. `restores` are the statements that restore the session after a
+ * function may have changed it.
  */
-export function createPgliteSession(client: PgliteClient): PostgresSession {
+export function createPgliteSession(
+  client: PgliteClient,
+  restores: readonly string[],
+): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
   /** The transaction that waits for statements of the program, or null. */
@@ -85,6 +89,11 @@ export function createPgliteSession(client: PgliteClient): PostgresSession {
         all.rows.every(keep) ? all : { ...all, rows: [] }
       );
       return { result, cancel: () => Promise.resolve() };
+    },
+    async endRestored(command) {
+      if (command === "ROLLBACK") return await connection.run(command, []);
+      for (const text of restores) await connection.run(text, []);
+      return await connection.run(command, []);
     },
     drop() {
       if (waiting !== null) waiting.isOver = true;

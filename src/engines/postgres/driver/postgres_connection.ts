@@ -43,6 +43,11 @@ export interface PostgresConnection {
    * Returns null if one was not prepared yet. Absent if connections prepare nothing.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
+  /**
+   * Ends a transaction, and restores the session that functions may have changed: its settings and
+   * role, temporary tables, cursors, locks of the session, and channels that it listens to.
+   */
+  endRestored(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;
   /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }

@@ -9,7 +9,14 @@ import {
 import { connectionError } from "../connection/open_socket.ts";
 import type { Attempt, ServerChoice } from "../connection/server_choice.ts";
 import { pooledServer, requireState, stateText } from "../connection/server_state.ts";
-import { pooledBegin, type SessionParts, sessionSettings } from "../connection/session_settings.ts";
+import {
+  pooledBegin,
+  releaseLocks,
+  reportedSettings,
+  restoreSession,
+  type SessionParts,
+  sessionSettings,
+} from "../connection/session_settings.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
 import type {
@@ -60,6 +67,9 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #pooled: boolean;
   readonly #prepared = new PreparedStatements();
   #announces: boolean;
+  /** The first reported values of settings, such as TimeZone, and the settings that differ now. */
+  readonly #reported = new Map<string, string>();
+  readonly #changed = new Set<string>();
   /** Functions that reject the statements which were sent but have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
@@ -77,8 +87,15 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered after this connection was opened, or if it can prepare no more. */
+  /**
+   * True if a table was altered after this connection was opened, if it can prepare no more, or if
+   * a statement, for example by a trigger, has changed a reported setting of the session.
+   */
   get stale(): boolean {
+    return this.#changed.size > 0 && !this.#pooled || this.#isOutdated;
+  }
+
+  get #isOutdated(): boolean {
     return this.#prepared.isFull || this.#alterations !== this.#options.alterations.count;
   }
 
@@ -100,6 +117,18 @@ export class PostgresJsConnection implements PostgresConnection {
     }
     const result = Promise.reject(new DatabaseError("unavailable", connectionLoss()));
     return { result, cancel: () => Promise.resolve() };
+  }
+
+  endRestored(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
+    // After a rollback, a pooler can already have given the session to another client.
+    if (this.#lost || this.#pooled && command === "ROLLBACK") return this.run(command, []);
+    this.#isInTransaction = false;
+    const announces = this.#announces && !this.#pooled;
+    const signals = announces ? [`SET ${signalsAfterCommitSetting} = on`] : [];
+    const statements = command === "COMMIT"
+      ? [...restoreSession, ...signals, command]
+      : [command, releaseLocks];
+    return this.#send(statements.join(";"), [], { prepare: false, simple: true }).result;
   }
 
   /** Begins a transaction with the settings that a pooler does not keep for a session. */
@@ -169,6 +198,12 @@ export class PostgresJsConnection implements PostgresConnection {
     const client: LibraryClient = this.#client = createLibraryClient({
       ...{ plan, attempt, settings, limitMs, signal, notified },
       isOpen: () => this.#isOpen,
+      reported: (name, value) => {
+        if (!reportedSettings.has(name)) return;
+        if (!this.#isOpen) this.#reported.set(name, value);
+        if (this.#reported.get(name) === value) this.#changed.delete(name);
+        else this.#changed.add(name);
+      },
       closed: () => {
         if (this.#isOpen && this.#client === client) this.#lose(connectionLoss());
       },
@@ -249,7 +284,7 @@ export class PostgresJsConnection implements PostgresConnection {
           reject(error);
           if (!this.#isOpen) return;
           if (!isFromServer(error)) this.drop();
-          else if (isStalePlan(error) && !this.stale) this.#options.alterations.count++;
+          else if (isStalePlan(error) && !this.#isOutdated) this.#options.alterations.count++;
         },
       );
     });

@@ -104,6 +104,7 @@ export function actingConnection(
         },
       };
     },
+    endRestored: (command) => connection.endRestored(command),
     drop: () => connection.drop(),
   };
 }

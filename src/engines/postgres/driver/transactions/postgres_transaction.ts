@@ -42,7 +42,7 @@ export async function runTransaction<T>(
   try {
     const result = await guard.run(async () => await work(unit));
     await unit.end();
-    done = await commit(connection, raisedMessages);
+    done = await commit(connection, raisedMessages, unit.changesSession);
     // After a failed statement, the server responds to COMMIT with ROLLBACK, and without an error.
     if (done.command === "ROLLBACK") throw unit.failure;
     commits.notify();
@@ -56,27 +56,41 @@ export async function runTransaction<T>(
 async function commit(
   connection: PostgresConnection,
   raisedMessages: boolean,
+  changesSession: boolean,
 ): Promise<PostgresResult> {
   try {
-    return await connection.run("COMMIT", []);
+    return await endTransaction(connection, "COMMIT", changesSession);
   } catch (error) {
     throw toPostgresError(error, "commit", raisedMessages);
   }
 }
 
 /** Ends a failed transaction. If that fails, returns the error and drops the connection. */
-export async function rollBack(connection: PostgresConnection): Promise<unknown> {
+export async function rollBack(
+  connection: PostgresConnection,
+  changesSession = false,
+): Promise<unknown> {
   if (connection.lost) return null;
-  return await connection.run("ROLLBACK", []).then(() => null, (error) => {
+  return await endTransaction(connection, "ROLLBACK", changesSession).then(() => null, (error) => {
     connection.drop();
     return error;
   });
+}
+
+function endTransaction(
+  connection: PostgresConnection,
+  command: "COMMIT" | "ROLLBACK",
+  changesSession: boolean,
+): Promise<PostgresResult> {
+  return changesSession ? connection.endRestored(command) : connection.run(command, []);
 }
 
 class PostgresTransaction implements Connection {
   readonly #connection: PostgresConnection;
   readonly #raisedMessages: boolean;
   readonly #runStatement: RunInTransaction;
+  /** True if a function that was called may have changed the session. */
+  changesSession = false;
   #ended = false;
   #failure: unknown = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -101,6 +115,7 @@ class PostgresTransaction implements Connection {
   }
 
   async #run(statement: Statement): Promise<QueryResult> {
+    this.changesSession ||= statement.changesSession === true;
     try {
       return await this.#runStatement(this.#connection, statement);
     } catch (error) {
@@ -120,7 +135,7 @@ class PostgresTransaction implements Connection {
   async abandon(): Promise<void> {
     this.#ended = true;
     await this.#last;
-    const failure = await rollBack(this.#connection);
+    const failure = await rollBack(this.#connection, this.changesSession);
     this.#failure ??= failure;
   }
 }
