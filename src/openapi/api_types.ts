@@ -75,7 +75,7 @@ function interfacesOf(
         `${name}Update`,
         [
           ...created.filter((field) => field.createOnly !== true)
-            .map((field) => member(field.name, bodyType(field), true)),
+            .map((field) => comment(field, "  ") + member(field.name, bodyType(field), true)),
           ...related.flatMap(changedRelation),
         ],
       )]

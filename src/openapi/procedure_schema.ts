@@ -1,6 +1,7 @@
 import type { Procedure } from "../resource/model/procedure.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { bodyColumnSchema, responseColumnSchema } from "./column_json_schema.ts";
+import { servedResult } from "../resource/read/served_result.ts";
+import { bodyColumnSchema, responseColumnSchema, withComment } from "./column_json_schema.ts";
 import type { StandardSchema } from "../resource/model/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 
@@ -58,17 +59,19 @@ function inputOf({ args }: CalledFunction): JsonSchema {
 }
 
 /** Returns the schema of the result. Rows of a served table have the readable fields. */
-function outputOf({ result }: CalledFunction, { tables, served }: Resource): JsonSchema {
-  const { kind, table: returned, columns } = result;
+function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
+  const { kind, columns } = called.result;
   const [first] = columns;
   if (kind === "void" || first === undefined) return { nullable: true, enum: [null] };
   if (kind === "value") return responseColumnSchema(first);
-  const table = tables.find((one) => one.name === returned?.name && one.schema === returned.schema);
-  const shown = (table && served.get(table))?.fields.readable ?? columns;
+  const served = servedResult(called, resource);
+  const shown = served?.fields.readable ?? columns;
   const row = {
     type: "object",
-    properties: Object.fromEntries(shown.map((one) => [one.name, responseColumnSchema(one)])),
-    ...(table === undefined && kind === "row" ? { required: shown.map(({ name }) => name) } : {}),
+    properties: Object.fromEntries(
+      shown.map((one) => [one.name, withComment(responseColumnSchema(one), one)]),
+    ),
+    ...(served === undefined && kind === "row" ? { required: shown.map(({ name }) => name) } : {}),
   };
   return kind === "row" ? { ...row, nullable: true } : pageOf(row);
 }

@@ -253,6 +253,31 @@ testOnPostgres(
   },
 );
 
+testOnPostgres("a write whose trigger returns no key says what was written", async (url) => {
+  const db = await openDatabase(url);
+  await runScript(
+    db.driver,
+    `CREATE TABLE person (id integer PRIMARY KEY, name text);
+INSERT INTO person VALUES (1, 'Ada');
+CREATE VIEW people AS SELECT id, upper(name) AS name FROM person;
+CREATE FUNCTION keyless() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := NULL; RETURN NEW; END $$;
+CREATE TRIGGER keyless INSTEAD OF INSERT OR UPDATE ON people FOR EACH ROW EXECUTE FUNCTION keyless();`,
+  );
+  await withViews(db, async (send) => {
+    const detail = async (method: string, path: string, body: unknown) => {
+      const answer = await send(method, path, body);
+      return [answer.status, answer.body.detail];
+    };
+    assertEquals(await detail("POST", "people", { id: 2, name: "x" }), [
+      422,
+      "Cannot create: id is required, as the trigger of the view does not set it",
+    ]);
+    const updated = [422, "Cannot update: the trigger of the view returns no id"];
+    assertEquals(await detail("PATCH", "people/1", { name: "x" }), updated);
+    assertEquals(await detail("PUT", "people/1", { name: "x" }), updated);
+  }, { keys: { people: ["id"] } });
+});
+
 testOnPostgres("of two writes with one ETag to a view with triggers, one succeeds", async (url) => {
   const db = await openDatabase(url);
   await runScript(db.driver, postgresViews);

@@ -1,6 +1,6 @@
 /** Comments of Postgres are the descriptions of tables and columns. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { all, createApp, openDatabase, resource } from "../../mod.ts";
+import { all, createApp, integer, openDatabase, resource, table } from "../../mod.ts";
 import { describedTables, tableChanges } from "../../src/cli/reopen/table_states.ts";
 import { schemaVersion } from "../../src/db/tables/schema_version.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
@@ -28,7 +28,7 @@ testOnPostgres("comments describe tables and columns", async (url) => {
     resources: tables.map((table) =>
       resource(table, {
         id: table.primaryKey.map(({ name }) => name),
-        auth: { public: { read: true }, create: () => all() },
+        auth: { public: { read: true }, create: () => all(), update: () => all() },
         ...(table.name === "films" ? { fields: { readable: ["id", "title", "price"] } } : {}),
       })
     ),
@@ -70,6 +70,8 @@ testOnPostgres("comments describe tables and columns", async (url) => {
       `/**\n * Films on show.\n * Closed on Mondays.\n */\nexport interface Films {`,
     );
     assertStringIncludes(types, "  /** The title *\\/ as <b>advertised</b> */\n  title: string;");
+    const update = types.slice(types.indexOf("FilmsUpdate {"));
+    assertStringIncludes(update, "  /** The title *\\/ as <b>advertised</b> */\n  title?: string;");
     for (const text of [JSON.stringify(schema), JSON.stringify(document), page, types]) {
       assertEquals(text.includes("hush"), false);
     }
@@ -108,3 +110,41 @@ testOnPostgres("a changed comment is a change of the schema", async (url) => {
     await db.close();
   }
 });
+
+testOnPostgres(
+  "the rows of a function have the comments of their own database's table",
+  async (url) => {
+    const other = await openDatabase("sqlite::memory:");
+    const films = table("films", { id: integer().primaryKey(), stars: integer() });
+    await other.createTables([films]);
+    const db = await openDatabase(url);
+    await runScript(
+      db.driver,
+      `${script}
+CREATE FUNCTION best() RETURNS SETOF films STABLE LANGUAGE sql AS 'SELECT * FROM films';`,
+    );
+    const { tables, functions } = await db.introspect({ functions: ["*"] });
+    const app = await createApp({
+      db,
+      secret: "sixteen or more characters",
+      resources: [
+        resource(films, { id: films.id, db: other, path: "stars", auth: { public: true } }),
+        ...tables.filter(({ name }) => name === "films").map((table) =>
+          resource(table, { id: ["id"], auth: { public: true }, procedures: functions })
+        ),
+      ],
+    });
+    try {
+      const { paths } = Object(app.openapi());
+      const { schema } =
+        paths["/api/films/rpc/best"].get.responses[200].content["application/json"];
+      const { items } = schema.properties.data.properties.items;
+      assertEquals(items.properties.title, {
+        type: "string",
+        description: "The title */ as <b>advertised</b>",
+      });
+    } finally {
+      await app.close();
+    }
+  },
+);

@@ -17,6 +17,7 @@ import { parseJson } from "../../schema/exact_json.ts";
 import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import type { ResourceCall, ResourceRequest, ShapedReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
+import { servedResult } from "../read/served_result.ts";
 import { list } from "../operations/list.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
 import { runOperation } from "../run_operation.ts";
@@ -175,12 +176,8 @@ function resourceOfResult(
   values: FunctionArguments,
   host: Resource,
 ): Resource {
-  const { result: { table: returned }, name } = called;
-  const named = host.tables.find((table) =>
-    table.name === returned?.name && table.schema === returned.schema &&
-    host.served.get(table)?.driver === host.driver
-  );
-  const found = named && host.served.get(named);
+  const { name } = called;
+  const found = servedResult(called, host);
   const { dialect } = host.driver;
   const table = tableOfCall(called, values, found?.table ?? null, dialect);
   const url = `${host.url}/rpc/${name}`;

@@ -92,7 +92,7 @@ export async function insertRows(
       const ordered = inOrderOf(some, returned, table);
       const { isTriggered = false } = table.view ?? {};
       inserted.push(
-        ...isTriggered ? await readAgain(ordered, write.resource, connection) : ordered,
+        ...isTriggered ? await readAgain(ordered, write.resource, connection, "create") : ordered,
       );
     } catch (error) {
       const done = inserted.length;

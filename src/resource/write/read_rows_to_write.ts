@@ -96,6 +96,7 @@ export async function readAgain(
   rows: readonly Row[],
   resource: Resource,
   connection: Connection,
+  write: "create" | "update",
 ): Promise<readonly Row[]> {
   const { table, stored: columns } = resource;
   const keys = rows.map((row) => keyOf(row, table));
@@ -105,7 +106,9 @@ export async function readAgain(
   if (unknown !== undefined) {
     throw new Problem(
       "validation-error",
-      `Cannot create: ${unknown.name} is required, as the trigger of the view does not set it`,
+      write === "create"
+        ? `Cannot create: ${unknown.name} is required, as the trigger of the view does not set it`
+        : `Cannot update: the trigger of the view returns no ${unknown.name}`,
     );
   }
   const found = await readByKeys({ keys, where: allRows, columns }, resource, connection);

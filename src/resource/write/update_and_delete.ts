@@ -101,7 +101,7 @@ export async function updateReturning(
     );
     if (rows.length > 1) throw severalRows("update");
     const isRead = rows.length === 1 && table.view?.isTriggered === true;
-    return (isRead ? await readAgain(rows, resource, connection) : rows)[0] ?? null;
+    return (isRead ? await readAgain(rows, resource, connection, "update") : rows)[0] ?? null;
   } catch (error) {
     throw toFailedWrite(
       scopeProblem(error, "update"),
