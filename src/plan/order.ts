@@ -112,6 +112,8 @@ function parseOrderKey(
     }
     const hint = column !== undefined && known.includes(column)
       ? ", its type has no order"
+      : name.includes("(")
+      ? ". Write a field of a related row as relation.field"
       : didYouMean(name, known.filter(isSortable).map(({ name }) => name));
     throw orderProblem(name, `: it is not a sortable field${hint}`);
   }

@@ -195,16 +195,14 @@ testOnEveryEngine(
           ["withDeleted=true", root],
           ["filter=id%3E1", ada],
           ["filter=ownerId==bob", ada],
-          ["filter=id%3E=1&orderBy=-id&select=name,id,secret", root],
+          ["filter=id%3E=1&orderBy=-id&select=name,id", root],
           ["orderBy=name:desc&select=id", root],
-          ["select=secret", root],
         ] as const
       ) {
         const list = (await get(`/api/items?${query}`, headers)).body.items;
         const lines = await get(`/api/items?${query}`, { ...headers, ...asNdjson });
         assertEquals(parseNdjson(lines.body), list, query);
         assertEquals(lines.headers.get("content-type"), "application/x-ndjson");
-        if (query === "select=secret") continue;
         const csv = await get(`/api/items?${query}`, { ...headers, ...asCsv });
         const [head = [], ...records] = parseCsv(csv.body);
         const ids = records.map((record) => Number(record[head.indexOf("id")]));

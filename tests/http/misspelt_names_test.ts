@@ -77,6 +77,10 @@ const refusals: readonly (readonly [path: string, detail: string])[] = [
   ["?include=author(select:contry)", selected("contry", "country")],
   ["?include=autor", `Cannot include "autor": there is no relation of this name${meant("author")}`],
   ["?orderBy=titel", ordered("titel") + meant("title")],
+  [
+    "?orderBy=author(country)",
+    `${ordered("author(country)")}. Write a field of a related row as relation.field`,
+  ],
   ["?orderBy=-pges", ordered("pges") + meant("pages")],
   ["?include=author(orderBy:contry)", ordered("contry") + meant("country")],
   ["?filter=id>0;titel==a", filtered("titel", 5) + meant("title")],
@@ -118,19 +122,50 @@ testOnDialects(
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
-Deno.test("select ignores names that are near to no field, hidden ones too", () =>
+const plain = "there is no field of this name";
+const converted = "select cannot rename or convert a field, or select a part of a document";
+const related = "fields of related rows are in include: write include=author(select:…)";
+
+Deno.test("select refuses what is no field, hidden names too, and says what to write", () =>
   withBooks(sqlite, async ({ get }) => {
-    const items = async (select: string) => (await get(`/api/books?select=${select}`)).body.items;
-    const headline = "a!";
-    for (const ignored of ["", "margin", "nothing", "author", "headline", "constructor"]) {
-      assertEquals(await items(`id,${ignored}`), [{ id: 1, headline }], ignored);
+    const advice: readonly (readonly [item: string, advice: string])[] = [
+      ...["margin", "nothing", "constructor", "x".repeat(3_000)].map((name) =>
+        [name, plain] as const
+      ),
+      ["*", "omit select to get every field"],
+      ["author", "this is a relation: write include=author"],
+      ...["authors(id)", "author(id", "author.id", "...author(id)", "by:authors(id)"].map((item) =>
+        [item, related] as const
+      ),
+      ["author!inner(id)", related],
+      ["title:name", converted],
+      ["pages::text", converted],
+      ["title->a", converted],
+      ["(id)", plain],
+      ['"author"(id)', related],
+      ["writer(id)", related.replace("author", "relation")],
+      ["pages.sum()", "aggregates are at /aggregate: write for example ?sum=amount"],
+    ];
+    for (const [item, expected] of advice) {
+      for (const path of ["?", "/1?", "/subscribe?"]) {
+        const answer = await get(`/api/books${path}select=id,${encodeURIComponent(item)}`);
+        const { status, body } = answer;
+        assertEquals([item, status, body.detail], [
+          item,
+          400,
+          `Cannot select ${JSON.stringify(item.slice(0, 20))}: ${expected}`,
+        ]);
+      }
     }
-    assertEquals(await items("margin"), [{ headline }]);
+    for (const item of ["", "headline", "author&include=author(select:id)"]) {
+      const [{ id, headline }] = (await get(`/api/books?select=id,${item}`)).body.items;
+      assertEquals([id, headline], [1, "a!"], item);
+    }
   }));
 
-Deno.test("strictQuery: false takes back that select refuses near misses", () =>
+Deno.test("strictQuery: false takes back that select refuses unknown names", () =>
   withBooks(sqlite, async ({ get }) => {
-    const { body } = await get("/api/books?select=id,titel");
+    const { body } = await get("/api/books?select=id,titel,author(id)");
     assertEquals(body.items, [{ id: 1, headline: "a!" }]);
     // What is wrong wherever it is near stays a refusal.
     assertEquals((await get("/api/books?orderBy=titel")).status, 400);

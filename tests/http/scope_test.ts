@@ -250,21 +250,16 @@ testOnEngines(
   "a hidden column cannot be filtered, ordered, selected or returned",
   (engine) =>
     withNotes(engine, { public: true, update: () => all() }, async ({ get, send }) => {
-      const replies = [
-        get("/api/notes?select=secret,id"),
-        get("/api/notes/1?select=secret"),
-        send("PATCH", "/api/notes/1", { secret: "s3" }, ada),
-      ];
-      for (const { body } of await Promise.all(replies)) {
-        assertEquals(JSON.stringify(body).includes("secret"), false);
-        assertEquals(/s[123]/.test(JSON.stringify(body)), false);
-      }
+      const { body } = await send("PATCH", "/api/notes/1", { secret: "s3" }, ada);
+      assertEquals(/secret|s[123]/.test(JSON.stringify(body)), false);
       const texts = await Promise.all(
         ["secret", "nothing", "constructor", "__proto__"].map(async (name) => {
           const filtered = await get(`/api/notes?filter=${name}==s1`);
           const ordered = await get(`/api/notes?orderBy=${name}`);
-          assertEquals([filtered.status, ordered.status], [400, 400]);
-          return [filtered, ordered].map(({ body }) => body.detail.replace(`"${name}"`, ""));
+          const selected = await get(`/api/notes/1?select=${name},id`);
+          const replies = [filtered, ordered, selected];
+          assertEquals(replies.map(({ status }) => status), [400, 400, 400]);
+          return replies.map(({ body }) => body.detail.replace(`"${name}"`, ""));
         }),
       );
       assertEquals(new Set(texts.map((text) => text.join())).size, 1);

@@ -79,10 +79,9 @@ export function viewOf(
   include: readonly Include[] = noIncludes,
 ): View {
   const { fields: { readable }, computed, safeNumbers } = resource;
-  const selection = select === undefined ? { visible: readable, parts: null } : parseSelect(
-    select,
-    resource,
-  );
+  const selection = select === undefined
+    ? { visible: readable, parts: null }
+    : parseSelect(select, resource, include);
   return { ...selection, computed, include, safeNumbers };
 }
 

@@ -1,21 +1,25 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
-import { nameOfItem, splitNames, splitPath } from "../../filter/syntax/quoted_name.ts";
+import { nameOfItem, quoteName, splitNames } from "../../filter/syntax/quoted_name.ts";
 import {
   type DocumentParts,
   type DocumentPath,
   documentPathOf,
   partsOfPaths,
 } from "../../filter/document_path.ts";
-import { namesByNormalForm, nearMissOf } from "../../problem/nearest_name.ts";
+import { didYouMean, nearestField } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** The properties of a resource that determine which names `select` can contain. */
 export type Selectable = Pick<
   Resource,
-  "fields" | "computed" | "relations" | "strictQuery" | "safeNumbers"
+  "fields" | "computed" | "relations" | "served" | "strictQuery" | "safeNumbers" | "withheld"
 >;
+
+/** The included relations of a request, which `select` can name without an effect. */
+type Included = readonly { readonly relation: Relation }[];
 
 /** The columns that `select` names, and the values to which it limits their documents. */
 export interface Selection {
@@ -26,10 +30,10 @@ export interface Selection {
 
 /**
  * Parses the query parameter `select=a,b.c` and returns the readable columns that it names, in the
- * table's order. Hidden and unknown names are ignored. A name that is similar to a shown field is a
- * 400 that suggests this field, because the client would otherwise miss it.
+ * table's order. A name that is no field of the resource is a 400, unless `strictQuery` is false.
+ * Hidden names look like unknown names. A field that only other users can read is ignored.
  */
-export function parseSelect(text: string, resource: Selectable): Selection {
+export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
   const { fields: { readable }, strictQuery } = resource;
   const items = splitNames(text);
   const names = new Set(items.map(nameOfItem));
@@ -38,11 +42,12 @@ export function parseSelect(text: string, resource: Selectable): Selection {
   const paths = new Map<ColumnInfo, DocumentPath["path"][]>();
   for (const item of items) {
     const found = item.includes(".") ? documentPathOf(item, readable) : null;
-    if (found === null || whole.includes(found.source)) continue;
+    if (found === null) continue;
     names.delete(nameOfItem(item));
+    if (whole.includes(found.source)) continue;
     paths.set(found.source, [...paths.get(found.source) ?? [], found.path]);
   }
-  if (strictQuery) refuseNearMisses(names, resource);
+  if (strictQuery) requireKnown(names, resource, include);
   if (paths.size === 0) return { visible: whole, parts: null };
   return {
     visible: readable.filter((column) => names.has(column.name) || paths.has(column)),
@@ -50,32 +55,49 @@ export function parseSelect(text: string, resource: Selectable): Selection {
   };
 }
 
-/** Compares only with the names of shown fields, so that hidden names look like unknown names. */
-function refuseNearMisses(
+function requireKnown(
   names: ReadonlySet<string>,
-  { fields: { readable }, computed, relations }: Selectable,
+  { fields: { readable }, computed, withheld, relations, served }: Selectable,
+  include: Included,
 ): void {
-  const shown = new Set([
+  const shown = [
     ...readable.map(({ name }) => name),
     ...computed.fields.map(([name]) => name),
+  ];
+  const withoutEffect = [...[...withheld].map(({ name }) => name), ""];
+  const known = new Set([
+    ...shown,
+    ...withoutEffect,
+    ...include.map(({ relation: { name } }) => name),
   ]);
-  const byPlain = namesByNormalForm(shown);
-  for (const written of [...names].slice(0, maxNames)) {
-    // In `mete.size`, the name of the field can be misspelt.
-    const name = shown.has(written) ? written : splitPath(written)[0] ?? "";
-    // `select` does not affect included rows. They are always in the response.
-    if (name === "" || name.length > maxLength || shown.has(name) || relations.has(name)) continue;
-    const meant = nearMissOf(name, byPlain);
-    if (meant === undefined) continue;
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot select ${excerptOf(name)}: there is no field of this name. Did you mean ${
-        JSON.stringify(meant)
-      }?`,
-    );
-  }
+  const [unknown] = names.difference(known);
+  if (unknown === undefined) return;
+  const related = [...relations.values()].filter(({ target }) => served.get(target) !== undefined)
+    .map(({ name }) => name);
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot select ${excerptOf(unknown)}: ${adviceFor(unknown, shown, related)}`,
+  );
 }
 
-/** The maximum number of unknown names for which a similar name is searched. */
-const maxNames = 200;
-const maxLength = 100;
+function adviceFor(
+  name: string,
+  fields: readonly string[],
+  relations: readonly string[],
+): string {
+  if (name === "*") return "omit select to get every field";
+  if (relations.includes(name)) return `this is a relation: write include=${quoteName(name)}`;
+  if (name.endsWith("()")) return "aggregates are at /aggregate: write for example ?sum=amount";
+  // In PostgREST, and with dots in other services, an item can select fields of related rows.
+  const [, nested] = /^(?:\.{3}|[^(.]*:)?([^(.:!]+)[(.!]/.exec(name) ?? [];
+  if (nested !== undefined) {
+    const relation = nearestField(nested, relations) ?? "relation";
+    const hint = relation === "relation" ? didYouMean(nested, fields) : "";
+    if (hint !== "") return `there is no field of this name${hint}`;
+    return `fields of related rows are in include: write include=${quoteName(relation)}(select:…)`;
+  }
+  if (name.includes("->")) return "write a path into a document with dots: field.name";
+  return name.includes(":")
+    ? "select cannot rename or convert a field"
+    : `there is no field of this name${didYouMean(name, fields)}`;
+}

@@ -156,8 +156,7 @@ Deno.test("the operator reads and changes every row, by the ordinary routes, but
       { id: 2, title: "of bob", owner: "bob", version: 1 },
     ]);
     assertEquals((await ask("GET", "/api/notes?filter=hash==h1")).status, 400);
-    const selected = await ask("GET", "/api/notes?select=id,hash");
-    assertEquals(selected.body.items, [{ id: 1 }, { id: 2 }]);
+    assertEquals((await ask("GET", "/api/notes?select=id,hash")).status, 400);
     const headers = { "if-match": 'W/"1"' };
     const body = { owner: "eve" };
     const changed = await ask("PATCH", "/api/notes/1", { headers, body });
