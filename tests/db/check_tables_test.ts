@@ -141,3 +141,29 @@ Deno.test("an error that is none of the database is passed on", async () => {
   await assertRejects(check, TypeError, "a fault of ours");
   await db.close();
 });
+
+testOnPostgres(
+  "a view that refers to itself does not stop the check of other tables",
+  async (url) => {
+    const db = await openDatabase(url);
+    const run = (text: string) => db.driver.query({ text, values: [] });
+    await run("CREATE VIEW a AS SELECT 1 AS id");
+    await run("CREATE VIEW b AS SELECT id FROM a");
+    await run("CREATE OR REPLACE VIEW a AS SELECT id FROM b");
+    const circular = tableInfoOf(table("a", { id: integer().primaryKey() }));
+    const observed: Observation[] = [];
+    const error = await assertRejects(
+      () =>
+        checkTables(
+          [circular, tableInfoOf(gone)].map((one) => ({ table: one, driver: db.driver })),
+          (observation) => observed.push(observation),
+        ),
+      Error,
+    );
+    assertEquals(error.message.startsWith('Cannot serve "gone": gone is missing'), true);
+    assertEquals(observed.map((one) => one.kind === "notice" && one.message.split(" of ")[0]), [
+      '"a"',
+    ]);
+    await db.close();
+  },
+);

@@ -13,8 +13,8 @@ export interface TableOfDriver {
 /**
  * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
  * with the tables of the database. Throws a plain Error that names each missing part, column by
- * column, and the remedy. Other differences are only reported to `observe`. If a database is
- * unreachable, that is also only reported, and its tables are not checked.
+ * column, and the remedy. Other differences are only reported to `observe`, and so are tables whose
+ * query fails for another reason. If a database is unreachable, its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -33,10 +33,10 @@ async function checkDatabase(
   tables: ReadonlySet<TableInfo>,
   observe: Observer,
 ): Promise<void> {
-  const notLookedAt = (error: DatabaseError) =>
+  const notLookedAt = (error: DatabaseError, what = "the tables") =>
     observe({
       kind: "notice",
-      message: `the tables of ${driver.label} could not be looked at: ${reasonOf(error)}`,
+      message: `${what} of ${driver.label} could not be looked at: ${reasonOf(error)}`,
     });
   const incomplete: IncompleteTable[] = [];
   for (const table of tables) {
@@ -45,8 +45,10 @@ async function checkDatabase(
       await driver.query(selectNothing(table, table.columns, driver));
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause;
-      if (!isMissing(cause)) return notLookedAt(cause);
-      incomplete.push({ table, cause });
+      if (cause.kind === "unavailable") return notLookedAt(cause);
+      // A view can fail although the database responds, for example if it refers to itself.
+      if (isMissing(cause)) incomplete.push({ table, cause });
+      else notLookedAt(cause, JSON.stringify(table.label));
     }
   }
   const compared = [...tables].filter((table) => table.own && driver.created?.has(table) !== true);
