@@ -18,7 +18,7 @@ export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = 
     "date": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "uuid": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "json": "=isnull= =isempty=",
-    "bytes": "=isnull= =isempty=",
+    "bytes": "== != =in= =out= =isnull= =isempty=",
   },
   "postgres": {
     "text":
@@ -33,6 +33,6 @@ export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = 
     "date": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "uuid": "== != > >= < <= =in= =out= =between= =nbetween= =isnull= =isempty=",
     "json": "=isnull= =isempty=",
-    "bytes": "=isnull= =isempty=",
+    "bytes": "== != =in= =out= =isnull= =isempty=",
   },
 };

@@ -109,13 +109,16 @@ Deno.test("an operator that does not fit the kind is refused at the operator", (
     "data==1",
     "data!=x",
     "data>1",
-    "file==eA",
-    "file=in=(eA)",
+    'file>"eA=="',
+    "file=contains=eA",
   ];
   for (const filter of faults) {
     assertEquals(faultOf(filter), filter.search(/[%=!>]/), filter);
   }
   assertEquals(printFilter(filterOf("data=isempty=true", things)), "data=isempty=true");
+  for (const filter of ['file=="eA=="', 'file=in=("eA==","")', 'file!=""']) {
+    assertEquals(printFilter(filterOf(filter, things)), filter);
+  }
 });
 
 Deno.test("tests and lengths take bare words only", () => {

@@ -120,8 +120,9 @@ export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }
 
+/** Returns true if filters can use `==` with a column. Bytes have equality, but no order. */
 export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
-  if (databaseType === undefined) return kinds[kind].compare !== null;
+  if (databaseType === undefined) return kind !== "json";
   return databaseType.shape.kind === "text" || databaseType.ordered;
 }
 
