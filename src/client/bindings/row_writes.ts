@@ -1,4 +1,5 @@
 import { errorOfResponse } from "../request/service_error.ts";
+import { plainTag } from "../request/plain_tag.ts";
 import { connectionOf } from "../live/direct_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
@@ -23,7 +24,7 @@ export function createRowWrites(transport: Transport) {
 
   /** Returns the newest known ETag of a row, given the ETag of the row as the user saw it. */
   function currentTag(key: string, tag: string): string {
-    const next = nextTags.get(`${tag} ${key}`);
+    const next = nextTags.get(`${plainTag(tag)} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
   }
 
@@ -32,9 +33,9 @@ export function createRowWrites(transport: Transport) {
     if (!await answer.clone().json().catch(() => null)) throw await errorOfResponse(answer);
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
-    nextTags.set(`${tag} ${key}`, next);
+    nextTags.set(`${plainTag(tag)} ${key}`, next);
     // A row can return to an earlier state and ETag, so this entry could create a cycle.
-    nextTags.delete(`${next} ${key}`);
+    nextTags.delete(`${plainTag(next)} ${key}`);
   }
 
   return {

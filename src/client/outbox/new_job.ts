@@ -1,6 +1,7 @@
 import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
+import { plainTag } from "../request/plain_tag.ts";
 import { type Job, type JobRow, laneOf, newJobRequest, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, TabJobs } from "./job_view.ts";
 
@@ -52,7 +53,8 @@ function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]):
   // The requests are in the order in which they were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
-    present = before === present || tag === listed ? tag : before ?? present;
+    const continues = plainTag(before) === plainTag(present) || plainTag(tag) === plainTag(listed);
+    present = continues ? tag : before ?? present;
   }
   return present;
 }

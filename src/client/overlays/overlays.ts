@@ -8,6 +8,7 @@ import {
 } from "../live/open_lists.ts";
 import { replaceRow } from "../live/row_order.ts";
 import { rowIdOf, rowIdText } from "../live/row_set.ts";
+import { plainTag } from "../request/plain_tag.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
@@ -177,7 +178,7 @@ export class Overlays implements ShownOverlays {
     const row = list.set.rows.get(this.#targetOf(overlay));
     return askedBefore < Infinity && (
       list.set.asked > askedBefore || !this.#shows(write, list) ||
-      (tag !== undefined && row?._etag === tag)
+      (tag !== undefined && plainTag(row?._etag) === plainTag(tag))
     );
   }
 }

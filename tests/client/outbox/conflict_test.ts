@@ -159,6 +159,32 @@ Deno.test("a proxy that changes every tag causes a dead letter, not conflicts wi
     outbox.close();
   }));
 
+Deno.test("a proxy that changes the ETag of a compressed response causes no conflict", () =>
+  withService(async (service) => {
+    const { fetch } = service;
+    service.fetch = async (request) => {
+      const response = await fetch(request);
+      const headers = new Headers(response.headers);
+      headers.set("etag", headers.get("etag")?.replace(/"$/, '-gzip"') ?? "");
+      return new Response(await response.text(), { status: response.status, headers });
+    };
+    const page = openPage(service, createDevice(), { onConflict: () => null });
+    const { api, outbox, lists } = page;
+    const base = await outbox.create(api.posts, { id: 1, title: "a" }).done;
+    assertEquals(base?._etag, 'W/"1-gzip"');
+    lists.echoesAtOnce = false;
+    lists.rows.set("/api/posts/1", { ...base, _etag: 'W/"1"' });
+    outbox.update(api.posts, 1, { title: "ab" });
+    await calm(service);
+    // The list has the row of the first update, and its event has not come yet.
+    lists.rows.set("/api/posts/1", { ...base, title: "ab", _etag: 'W/"2"' });
+    outbox.update(api.posts, 1, { title: "abc" });
+    await calm(service);
+    assertEquals((await service.posts()).map(({ title }) => title), ["abc"]);
+    assertEquals(outbox.get().dead, 0);
+    outbox.close();
+  }));
+
 Deno.test("the tag of a given base is sent, also with a composite key", () =>
   withService(async (service) => {
     const { api, outbox, lists } = openPage(service, createDevice());
