@@ -51,16 +51,16 @@ const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "d
 
 /**
  * These run after all others, one for each processor: what they wait for takes seconds of a machine
- * that is as busy as this one, and most of the time they only wait.
+ * that is as busy as this one, and most of the time they only wait. The longest come first.
  */
 const besideOne: readonly (readonly string[])[] = [
   // What a process holds at the most: beside much other work its garbage is collected later.
   ["tests/live/unread_streams_test.ts"],
+  // What another client waits beside a slow reader, as a multiple of what it waits without one.
+  ["tests/live/checker/processes/slow_snapshot_test.ts"],
   // What several pages show within seconds: a browser has processes enough of its own.
   ["tests/examples/board_page_test.ts"],
   ["tests/client/browser"],
-  // What another client waits beside a slow reader, as a multiple of what it waits without one.
-  ["tests/live/checker/processes/slow_snapshot_test.ts"],
   // That a refusal comes before the work, which its duration shows.
   ["tests/http/batch_filter_test.ts"],
 ];
