@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertMatch } from "@std/assert";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { type Child, startChild } from "../serve/child_process.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -97,6 +98,22 @@ for (const mode of ["WAL", "DELETE"]) {
     assertMatch(child.stderr(), /Cannot open .*a.db: .* cannot be written; open it read-only\n$/);
   });
 }
+
+Deno.test("a killed program's transaction is undone in a folder that can be written", async () => {
+  await using folder = await scratchFolder();
+  const [other, path] = [`${folder.path}/b.db`, `${folder.path}/a.db`];
+  using db = new DatabaseSync(other);
+  db.exec(`PRAGMA cache_size = 1; CREATE TABLE t (v); INSERT INTO t VALUES ('first');
+    BEGIN; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+    INSERT INTO t SELECT printf('%99d', i) FROM n`);
+  for (const library of ["sqlite", "node-sqlite"]) {
+    for (const end of ["", "-journal"]) Deno.copyFileSync(other + end, path + end);
+    const { driver, close } = await openDatabase(`${library}:${path}`, { readOnly: true });
+    const { rows } = await driver.query({ text: "SELECT v FROM t", values: [] });
+    assertEquals(rows, [["first"]]);
+    await close();
+  }
+});
 
 async function ask(url: string): Promise<readonly [number, string]> {
   const answer = await fetch(url);

@@ -28,11 +28,12 @@ export interface OpenConnectionOptions {
 }
 
 /**
- * Lets SQLite remove the empty journal that a read-only connection has left next to a file in WAL
- * mode. SQLite does this when the last connection closes, if that connection can write. The journal
+ * Lets SQLite undo the transaction of a killed program by its journal, which no read-only
+ * connection does. SQLite also removes the empty journal that a read-only connection has left next
+ * to a file in WAL mode, when the last connection closes, if that connection can write. The journal
  * stays if another program has the file open, or if this program cannot write to it.
  */
-export function removeIdleJournal(library: SqliteLibrary, path: string): void {
+export function endJournal(library: SqliteLibrary, path: string): void {
   try {
     const handle = library.open(path, false);
     try {

@@ -27,7 +27,7 @@ import {
   dialectFor,
   openSqliteConnection,
   openWriter,
-  removeIdleJournal,
+  endJournal,
 } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
@@ -77,7 +77,11 @@ export async function sqliteDriver(
   try {
     return await open(library, file).catch(async (error) => {
       const name = library.errorName(error);
-      if (!readOnly || !isUnwritable(name) || file.hasChanges()) throw error;
+      if (!readOnly || !isUnwritable(name)) throw error;
+      if (file.hasChanges()) {
+        endJournal(library, file.path);
+        return await open(library, file);
+      }
       // Without a journal, SQLite reads a file in WAL mode only if no program changes the file.
       const { nodeSqlite } = await import("./node_sqlite_library.ts");
       return await open(nodeSqlite, unchangingFile(file)).catch(() => Promise.reject(error));
@@ -301,7 +305,7 @@ class SqliteDriver implements Driver {
     // When the last connection closes, SQLite copies the journal to the file, if it can write.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
-      removeIdleJournal(this.#options.library, file.path);
+      endJournal(this.#options.library, file.path);
     }
     file.release();
   }
