@@ -136,7 +136,7 @@ const sentences: Sentences = {
     `${one.database} has no room for idempotency keys: requests with one are refused`,
   reader_thread_failed: (one) =>
     `a thread for slow reads of ${one.database} ended, or did not start`,
-  database_replaced: (one) => `${one.database} is unavailable: its file is not at its path`,
+  database_replaced: (one) => `${one.database} is unavailable: its file is damaged or replaced`,
   idempotency_store_failed: () =>
     "the state of an Idempotency-Key could not be stored: its request may be executed again",
   limits_unshared: () =>

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { all } from "../../src/filter/builders.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
@@ -79,6 +79,32 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     ]);
     assertEquals(await service.status("/readyz"), 200);
   });
+}
+
+for (const scheme of ["sqlite", "node-sqlite"]) {
+  for (const [name, bytes] of [["overwritten", 4096 * 5], ["emptied", 0]] as const) {
+    Deno.test(`a file that is ${name} in place is not used any more (${scheme})`, async () => {
+      await using folder = await scratchFolder();
+      const path = `${folder.path}/notes.db`;
+      await using service = await serve(`${scheme}:${path}`);
+      await service.create(1);
+      await service.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+      // The pages of another file, as after `cp other.db notes.db`.
+      await Deno.writeFile(path, new Uint8Array(bytes).fill(7, 100));
+      const noticed = async () => await service.status("/readyz") === 503;
+      if (bytes === 0) await until(noticed);
+      else assertEquals(await service.status("/api/notes?filter=title==b"), 503);
+      assertEquals(await service.create(2), 503);
+      for (const url of ["/api/notes", "/readyz"]) {
+        assertEquals(await service.status(url), 503, url);
+      }
+      const seen = service.observed.flatMap((one) =>
+        one.kind === "database_replaced" ? [String(one.error)] : []
+      );
+      assertEquals(seen.length, 1);
+      assertMatch(seen[0] ?? "", bytes > 0 ? /is damaged/ : /is damaged|changed or replaced/);
+    });
+  }
 }
 
 async function serve(url: string) {

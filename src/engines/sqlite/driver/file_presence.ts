@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { Clock, Observer } from "../../../runtime/runtime.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
-import { DatabaseError } from "../../../db/database_error.ts";
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 
 /** The interval of checks, in milliseconds. A check takes at most a thousandth of this time. */
 const lookEveryMs = 100;
@@ -17,14 +17,15 @@ export interface FilePresenceOptions {
 /**
  * Checks that the path of a SQLite database still leads to the open file. After `mv`, or after a
  * copy that replaces the file, a process would use a file that other programs cannot find. Its
- * writes would be lost, and its reads outdated.
+ * writes would be lost, and its reads outdated. A file that SQLite finds damaged is not used again.
  */
 export class FilePresence {
   readonly #file: SqliteFile;
   readonly #options: FilePresenceOptions;
-  readonly #opened: string | null;
+  #opened: string | null;
   #lookedAt = -Infinity;
   #lost: DatabaseError | null = null;
+  #isDamaged = false;
   #observe: Observer | null = null;
 
   constructor(file: SqliteFile, options: FilePresenceOptions) {
@@ -37,11 +38,18 @@ export class FilePresence {
   require(): void {
     const now = this.#options.clock.now();
     // The difference can be negative, because the system clock can be set back.
-    if (Math.abs(now - this.#lookedAt) >= lookEveryMs) {
+    if (Math.abs(now - this.#lookedAt) >= lookEveryMs && !this.#isDamaged) {
       this.#lookedAt = now;
       this.#look();
     }
     if (this.#lost !== null) throw this.#lost;
+  }
+
+  /** Makes `require` throw from now on, because SQLite has found the file damaged. */
+  reportDamage(error: DatabaseError): void {
+    if (this.#isDamaged || error === this.#lost) return;
+    this.#isDamaged = true;
+    this.#lose(`is damaged, or another program has overwritten it (${reasonOf(error)})`);
   }
 
   /** Sets the observer, which receives an event when the path no longer leads to the file. */
@@ -56,27 +64,30 @@ export class FilePresence {
   }
 
   #look(): void {
-    const { label } = this.#options;
     const found = identityOf(this.#file);
+    if (`${found}${empty}` === this.#opened) this.#opened = found;
     const isThere = found === this.#opened || found === unknown || this.#opened === unknown;
     if (isThere) this.#lost = null;
     if (isThere || this.#lost !== null) return;
+    const isChanged = this.#file.isUnchanging || `${this.#opened}${empty}` === found;
+    const what = isChanged ? "changed or replaced" : "replaced by another one";
+    this.#lose(`was ${found === null ? "moved or deleted" : what} while it was open`);
+  }
+
+  #lose(what: string): void {
+    const { label } = this.#options;
     const error = new Error(
-      `The file of ${label} was ${
-        found === null
-          ? "moved or deleted"
-          : this.#file.isUnchanging
-          ? "changed or replaced"
-          : "replaced by another one"
-      } ` +
-        "while it was open: nothing is read from it or written to it any more. Stop the service, " +
-        "put the right file in its place, without the -wal and -shm files of another one, and " +
-        "start it again",
+      `The file of ${label} ${what}: nothing is read from it or written to it any more. Stop the ` +
+        "service, put the right file in its place, without the -wal and -shm files of another " +
+        "one, and start it again",
     );
     this.#lost = new DatabaseError("replaced", error);
     this.#observe?.({ kind: "database_replaced", database: label, error });
   }
 }
+
+/** The end of the identity of a file without content. */
+const empty = ":empty";
 
 /** The result if a check failed or the system has no file numbers, so that nothing is known. */
 const unknown = "unknown";
@@ -87,7 +98,7 @@ function identityOf({ givenPath: path, isUnchanging }: SqliteFile): string | nul
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
     if (stats === undefined) return null;
     const file = stats.ino === 0n ? unknown : `${stats.dev}:${stats.ino}`;
-    if (!isUnchanging) return file;
+    if (!isUnchanging) return file !== unknown && stats.size === 0n ? `${file}${empty}` : file;
     const journal = statSync(`${path}-wal`, { throwIfNoEntry: false });
     return `${file}:${stats.size}:${stats.mtimeNs}:${journal?.size ?? 0}`;
   } catch {

@@ -23,12 +23,7 @@ import {
   type ApplicationFunctions,
   importFunctions,
 } from "./application_functions.ts";
-import {
-  dialectFor,
-  openSqliteConnection,
-  openWriter,
-  endJournal,
-} from "./open_connection.ts";
+import { dialectFor, endJournal, openSqliteConnection, openWriter } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
 import {
@@ -275,7 +270,11 @@ class SqliteDriver implements Driver {
     const { reader } = this.#options;
     this.#presence?.require();
     const result = read(statement);
-    if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
+    // A thread has found the file damaged, for example.
+    if (!("rows" in result)) {
+      return result.catch((error) => Promise.reject(this.#translated(error)));
+    }
+    if (result.rows.length === 0 && reader.inTransaction) {
       // A savepoint has begun a transaction, on a connection that all requests share.
       query(reader, "ROLLBACK");
       refuseTransactionBoundary();
@@ -313,7 +312,9 @@ class SqliteDriver implements Driver {
   #translated(error: unknown): unknown {
     const { library, raisedMessages } = this.#options;
     const translated = toSqliteError(error, library.errorName(error), raisedMessages);
-    if (!(translated instanceof DatabaseError) || translated.kind !== "other") return translated;
+    if (!(translated instanceof DatabaseError)) return translated;
+    if (translated.kind === "replaced") this.#presence?.reportDamage(translated);
+    if (translated.kind !== "other") return translated;
     const part = missingFunctionOrCollation(reasonOf(translated));
     return part !== null && this.#isInSchema(part.name)
       ? new DatabaseError("broken-table", error)

@@ -118,8 +118,10 @@ const results: readonly (readonly [code: number, name: string, kind: DatabaseErr
   [7, "SQLITE_NOMEM", "unavailable"],
   [14, "SQLITE_CANTOPEN", "unavailable"],
   [8, "SQLITE_READONLY", "read-only"],
-  [11, "SQLITE_CORRUPT", "other"],
-  [26, "SQLITE_NOTADB", "other"],
+  [11, "SQLITE_CORRUPT", "replaced"],
+  [26, "SQLITE_NOTADB", "replaced"],
+  // The content of a full-text table does not match its index. The file itself is intact.
+  [267, "SQLITE_CORRUPT_VTAB", "other"],
 ];
 const codes = new Map(results.map(([code, name]) => [code, name]));
 const kinds = new Map(results.map(([, name, kind]) => [name, kind]));
