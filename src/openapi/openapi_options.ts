@@ -37,8 +37,6 @@ const members = {
 
 export const openapiOptionRule = either(flag(), group(members)).default(true);
 
-export type ResolvedOpenapi = ReturnType<typeof resolveOpenapi>;
-
 /** Returns the options with their defaults. The app can create the document even for `false`. */
 export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>) {
   const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
@@ -112,3 +113,33 @@ Deno.test("node:sqlite takes over, and says so, where the addon cannot be loaded
 
 const openDatabaseFile = "../../src/engines/open_database.ts";
 const configFile = new URL("../../deno.json", import.meta.url).pathname;
+
+for (const library of ["sqlite", "node-sqlite"]) {
+  Deno.test(`strings in double quotes in triggers and views of old files work (${library})`, async () => {
+    await using folder = await scratchFolder();
+    const path = `${folder.path}/cache.db`;
+    using old = new DatabaseSync(path, { enableDoubleQuotedStringLiterals: true });
+    old.exec(`CREATE TABLE settings (key TEXT PRIMARY KEY, value);
+      INSERT INTO settings VALUES ('size', 0);
+      CREATE TABLE cache (id INTEGER PRIMARY KEY, size INTEGER, mode DEFAULT "new",
+        CHECK (mode <> "none"));
+      CREATE INDEX new_only ON cache (size) WHERE mode = "new";
+      CREATE TRIGGER changed AFTER UPDATE ON cache BEGIN
+        UPDATE settings SET value = NEW.size WHERE key = "size"; END;`);
+    const written = await openDatabase(`${library}:${path}`);
+    await run(written, "INSERT INTO cache (id, size) VALUES (1, 2)");
+    await run(written, "UPDATE cache SET size = 3");
+    const { rows } = await run(written, "SELECT value, mode FROM settings, cache");
+    assertEquals(rows, [[3, "new"]]);
+    // A misspelled column is an error as before, at least in reads.
+    await assertRejects(() => run(written, 'SELECT "absent" FROM cache'), DatabaseError);
+    await written.close();
+    old.exec(`CREATE VIEW broken AS SELECT "a label" FROM absent;
+      CREATE TRIGGER on_broken INSTEAD OF INSERT ON broken BEGIN SELECT "x"; END;
+      CREATE VIEW labelled AS SELECT id, "a label" AS label FROM cache`);
+    const read = await openDatabase(`${library}:${path}`, { readOnly: true });
+    assertEquals((await run(read, "SELECT label FROM labelled")).rows, [["a label"]]);
+    assertEquals((await read.introspect()).leftOut.map(({ table }) => table), ["broken"]);
+    await read.close();
+  });
+}

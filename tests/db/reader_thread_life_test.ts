@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
 import { createApp, openDatabase, serve } from "../../mod.ts";
-import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/open_sqlite_file.ts";
 import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { type Observation, sleep } from "../../src/runtime/runtime.ts";

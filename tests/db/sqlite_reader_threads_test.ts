@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Driver } from "../../src/db/driver.ts";
 import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
-import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/open_sqlite_file.ts";
 import { maxWaitingReads } from "../../src/db/read_limiter.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { all, integer, openDatabase, resource, table, text } from "../../mod.ts";
 import { createTables } from "../../src/db/tables/create_tables.ts";
 import { createRowReader } from "../../src/db/rows.ts";
-import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/open_sqlite_file.ts";
 import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";

@@ -1,5 +1,5 @@
 import { relationStep } from "../../src/schema/relation.ts";
-import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/open_sqlite_file.ts";
 import { createTables } from "../../src/db/tables/create_tables.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/operator_registry.ts";

@@ -1,6 +1,6 @@
 /** The process of the test of scarce descriptors: long reads without, and then with, free ones. */
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/open_sqlite_file.ts";
 import { endless, readLimits, sqliteLibraries } from "../db/sqlite_reads_support.ts";
 
 const library = sqliteLibraries.find(({ name }) => name === Deno.args[0]);

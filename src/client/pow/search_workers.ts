@@ -1,9 +1,6 @@
 import { nonceRange, nonceRangeSize } from "./nonce_range.ts";
 import { simdScanInput } from "./simd_scan.ts";
 
-/** Workers that search for a nonce, each in separate ranges. */
-export type SearchWorkers = ReturnType<typeof startSearchWorkers>;
-
 /** The search that the workers run, and the callbacks for their reports. */
 export interface SearchWorkersOptions {
   readonly token: string;

@@ -2,7 +2,7 @@ import type { Driver } from "../../../db/driver.ts";
 import type { SqliteOptions } from "../../../db/driver_options.ts";
 import { betterSqlite3, loadAddon, pathOfBetterSqlite3 } from "./better_sqlite3_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
-import { sqliteDriver } from "./sqlite_driver.ts";
+import { openSqliteFile } from "./open_sqlite_file.ts";
 
 export { loadAddon };
 
@@ -18,7 +18,7 @@ export { loadAddon };
  * ```
  */
 export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Promise<Driver> {
-  return sqliteDriver(betterSqlite3, path, options);
+  return openSqliteFile(betterSqlite3, path, options);
 }
 
 /** Opens a driver for a client's file, with separate connections. The client stays open. */
@@ -27,5 +27,5 @@ export async function openBetterSqlite3OfClient(
   options: SqliteOptions = {},
 ): Promise<Driver> {
   const path = requireFileOfClient(pathOfBetterSqlite3(client));
-  return await sqliteDriver(betterSqlite3, path, options);
+  return await openSqliteFile(betterSqlite3, path, options);
 }

@@ -2,7 +2,7 @@ import type { Driver } from "../../../db/driver.ts";
 import type { SqliteOptions } from "../../../db/driver_options.ts";
 import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
-import { sqliteDriver } from "./sqlite_driver.ts";
+import { openSqliteFile } from "./open_sqlite_file.ts";
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
@@ -10,7 +10,7 @@ import { sqliteDriver } from "./sqlite_driver.ts";
  * them there when it reads them.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
-  return sqliteDriver(nodeSqlite, path, options);
+  return openSqliteFile(nodeSqlite, path, options);
 }
 
 /** Opens a driver for a client's file, with separate connections. The client stays open. */
@@ -19,5 +19,5 @@ export async function openNodeSqliteOfClient(
   options: SqliteOptions = {},
 ): Promise<Driver> {
   const path = requireFileOfClient(pathOfNodeSqlite(client));
-  return await sqliteDriver(nodeSqlite, path, options);
+  return await openSqliteFile(nodeSqlite, path, options);
 }

@@ -13,17 +13,28 @@ import {
 export const nodeSqlite: SqliteLibrary = {
   name: "node:sqlite",
   source: { module: import.meta.url, name: "nodeSqlite" },
-  open(path, readOnly, extensions = []) {
-    const allowExtension = extensions.length > 0;
-    const database = new DatabaseSync(path, { readOnly, timeout: 0, allowExtension });
-    loadExtensions(database, extensions);
-    return handleOf(database);
-  },
+  open: opener(false),
   errorName(error) {
     const code = error instanceof Error && "errcode" in error ? error.errcode : null;
     return typeof code === "number" ? resultCodeName(code) : null;
   },
 };
+
+/** The library with strings in double quotes, which triggers and views of old files contain. */
+export const nodeSqliteWithStrings: SqliteLibrary = {
+  ...nodeSqlite,
+  source: { module: import.meta.url, name: "nodeSqliteWithStrings" },
+  open: opener(true),
+};
+
+function opener(enableDoubleQuotedStringLiterals: boolean): SqliteLibrary["open"] {
+  return (path, readOnly, extensions = []) => {
+    const options = { readOnly, timeout: 0, allowExtension: extensions.length > 0 };
+    const database = new DatabaseSync(path, { ...options, enableDoubleQuotedStringLiterals });
+    loadExtensions(database, extensions);
+    return handleOf(database);
+  };
+}
 
 /** Returns the path of the file that a client of `node:sqlite` has open, or null for memory. */
 export function pathOfNodeSqlite(client: object): string | null {

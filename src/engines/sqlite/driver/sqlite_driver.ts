@@ -1,7 +1,6 @@
 import { unreachable } from "../../../problem/unreachable.ts";
 import type { Observer } from "../../../runtime/runtime.ts";
 import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
-import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import type { Statement } from "../../../sql/fragment.ts";
@@ -13,32 +12,20 @@ import type {
   QueryResult,
   ReadLimits,
 } from "../../../db/driver.ts";
-import { errorPrefix, sqliteOptionRules, type SqliteOptions } from "../../../db/driver_options.ts";
-import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  type StatementKind,
+} from "./sqlite_connection.ts";
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
-import {
-  additionsOf,
-  type ApplicationFunctions,
-  importFunctions,
-} from "./application_functions.ts";
-import { dialectFor, endJournal, openSqliteConnection, openWriter } from "./open_connection.ts";
-import { ReaderThreads } from "./reads/reader_threads.ts";
+import { endJournal } from "./open_connection.ts";
+import type { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
-import {
-  isBusyError,
-  isUnwritable,
-  missingFunctionOrCollation,
-  toSqliteError,
-} from "./sqlite_errors.ts";
-import {
-  claimSqliteFile,
-  requireSqliteFile,
-  type SqliteFile,
-  unchangingFile,
-  unopenedReason,
-} from "./sqlite_file.ts";
+import { missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
+import type { SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 import {
@@ -47,98 +34,6 @@ import {
   type TransactionGuard,
   transactionGuard,
 } from "../../../db/transact.ts";
-
-/** The maximum number of threads. More would take processor time from the main thread. */
-const maxReaderThreads = 2;
-
-/**
- * Creates the driver that all SQLite libraries share. It opens `path` with one writing and one
- * reading connection, so a read never waits for a transaction. `:memory:` is a temporary file,
- * which `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
- */
-export async function sqliteDriver(
-  library: SqliteLibrary,
-  path: string,
-  given: SqliteOptions = {},
-  maxThreads: number = maxReaderThreads,
-): Promise<Driver> {
-  const options = sqliteOptionRules.read(given, errorPrefix);
-  const readOnly = options.readOnly === true;
-  requireSqliteFile(path, readOnly);
-  const functions = await importFunctions(additionsOf(options).functions);
-  const file = claimSqliteFile(path, library.name);
-  const open = (library: SqliteLibrary, file: SqliteFile) =>
-    openClaimed(library, file, { path, maxThreads, functions, options });
-  try {
-    return await open(library, file).catch(async (error) => {
-      const name = library.errorName(error);
-      if (!readOnly || !isUnwritable(name)) throw error;
-      if (file.hasChanges()) {
-        endJournal(library, file.path);
-        return await open(library, file);
-      }
-      // Without a journal, SQLite reads a file in WAL mode only if no program changes the file.
-      const { nodeSqlite } = await import("./node_sqlite_library.ts");
-      return await open(nodeSqlite, unchangingFile(file)).catch(() => Promise.reject(error));
-    });
-  } catch (error) {
-    const name = library.errorName(error);
-    file.release();
-    const reason = unopenedReason(name, file, readOnly);
-    if (reason === null) throw toSqliteError(error, name);
-    throw new Error(`Cannot open ${path}: ${reason}`, { cause: error });
-  }
-}
-
-async function openClaimed(
-  library: SqliteLibrary,
-  file: SqliteFile,
-  { path, maxThreads, functions, options }: {
-    readonly path: string;
-    readonly maxThreads: number;
-    readonly functions: ApplicationFunctions;
-    readonly options: ReturnType<typeof sqliteOptionRules.read>;
-  },
-): Promise<Driver> {
-  const { clock = systemClock, waitLimitMs, raisedMessages } = options;
-  const busyRetry: BusyRetry = {
-    clock,
-    waitLimitMs,
-    isBusy: (e) => isBusyError(library.errorName(e)),
-  };
-  const additions = additionsOf(options);
-  const added = { clock, ...additions, functions };
-  let writer: SqliteConnection | null = null;
-  let reader: SqliteConnection | null = null;
-  try {
-    if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry, added);
-    const connection = reader = openSqliteConnection(library, file.path, {
-      ...added,
-      readOnly: true,
-    });
-    // This is the first read. It fails if the file is not a database.
-    const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
-    const label = `${path} (${library.name})`;
-    const threads = new ReaderThreads({
-      path: file.path,
-      label,
-      library: library.source,
-      additions,
-      maxThreads,
-      clock,
-    });
-    const parts = { library, file, reader, writer, threads, busyRetry, label, dialect };
-    return new SqliteDriver({ ...parts, raisedMessages });
-  } catch (error) {
-    reader?.close();
-    writer?.close();
-    throw error;
-  }
-}
-
-function query(connection: SqliteConnection, text: string): QueryResult {
-  return connection.run({ text, values: [] });
-}
 
 interface SqliteDriverOptions {
   readonly raisedMessages: boolean;
@@ -153,7 +48,8 @@ interface SqliteDriverOptions {
   readonly dialect: Dialect;
 }
 
-class SqliteDriver implements Driver {
+/** The driver of an open file, which all SQLite libraries share. */
+export class SqliteDriver implements Driver {
   readonly dialect: Dialect;
   readonly label: string;
   readonly isShared: boolean;
@@ -204,7 +100,10 @@ class SqliteDriver implements Driver {
     });
     this.isShared = !file.temporary;
     this.label = label;
-    this.threads = threadsOf(options);
+    // For a small or temporary file, the threads start when a read needs them.
+    this.threads = {
+      start: async () => file.temporary ? undefined : await options.threads.start(),
+    };
     this.dialect = options.dialect;
   }
 
@@ -222,7 +121,15 @@ class SqliteDriver implements Driver {
     try {
       this.#guard.check();
       if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
-      const kind = this.#options.reader.kindOf(statement.text);
+      const { reader, writer } = this.#options;
+      let kind: StatementKind;
+      try {
+        kind = reader.kindOf(statement.text);
+      } catch (error) {
+        // The writing connection alone can accept strings in double quotes in triggers.
+        if (writer === null) throw error;
+        kind = writer.kindOf(statement.text);
+      }
       switch (kind) {
         case "read":
           return this.#read(statement, read);
@@ -276,7 +183,7 @@ class SqliteDriver implements Driver {
     }
     if (result.rows.length === 0 && reader.inTransaction) {
       // A savepoint has begun a transaction, on a connection that all requests share.
-      query(reader, "ROLLBACK");
+      reader.run({ text: "ROLLBACK", values: [] });
       refuseTransactionBoundary();
     }
     return result;
@@ -326,9 +233,4 @@ class SqliteDriver implements Driver {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
   }
-}
-
-/** Creates the threads. For a small or temporary file, they start when a read needs them. */
-function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
-  return { start: async () => file.temporary ? undefined : await threads.start() };
 }
