@@ -1,6 +1,5 @@
 /** Types of web APIs that not every runtime declares. The client uses an API only if it exists. */
 
-/** Web Locks, `navigator.locks`. */
 export interface WebLocks {
   /** Runs `work` while it holds the lock. With `ifAvailable`, passes null if the lock is taken. */
   request<T>(
@@ -10,17 +9,14 @@ export interface WebLocks {
   ): Promise<T>;
 }
 
-/** The options of a request for a Web Lock. */
 export interface WebLockOptions {
   signal?: AbortSignal;
 }
 
-/** IndexedDB, the global `indexedDB`. */
 export interface IndexedDbFactory {
   open(name: string, version?: number): IndexedDbOpenRequest;
 }
 
-/** A request to an IndexedDB database. */
 export interface IndexedDbRequest<T> {
   readonly result: T;
   readonly error: Error | null;
@@ -28,12 +24,10 @@ export interface IndexedDbRequest<T> {
   onerror: ((event: Event) => unknown) | null;
 }
 
-/** The request that opens an IndexedDB database. */
 export interface IndexedDbOpenRequest extends IndexedDbRequest<IndexedDbDatabase> {
   onupgradeneeded: ((event: never) => unknown) | null;
 }
 
-/** An IndexedDB database. */
 export interface IndexedDbDatabase {
   onversionchange: ((event: never) => unknown) | null;
   onclose: ((event: Event) => unknown) | null;
@@ -49,7 +43,6 @@ export interface IndexedDbDatabase {
   close(): void;
 }
 
-/** A transaction of an IndexedDB database. */
 export interface IndexedDbTransaction {
   readonly error: Error | null;
   oncomplete: ((event: Event) => unknown) | null;
@@ -58,7 +51,6 @@ export interface IndexedDbTransaction {
   commit(): void;
 }
 
-/** An object store of an IndexedDB database. */
 export interface IndexedDbObjectStore {
   readonly transaction: IndexedDbTransaction;
   get(key: IndexedDbKey): IndexedDbRequest<unknown>;

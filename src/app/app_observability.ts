@@ -21,7 +21,6 @@ import { catching } from "../runtime/maybe_promise.ts";
 
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  /** The metrics of requests; null if requests are not measured. */
   readonly metrics: RequestMetrics | null;
   /** Receives an observation of each request; null if no observer wants them. */
   readonly observe: Observer | null;

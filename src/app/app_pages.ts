@@ -119,7 +119,6 @@ interface MountMcpOptions {
   mark(request: Request): void;
 }
 
-/** Mounts MCP in a service's Hono app, after the existing routes. */
 function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
   const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {

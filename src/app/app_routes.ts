@@ -53,7 +53,6 @@ export interface AppRoutesDependencies {
   readonly runtime: Runtime;
 }
 
-/** Creates the Hono app of a service, with every handler and middleware. */
 export function createAppRoutes(parts: AppRoutesDependencies) {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
@@ -132,7 +131,6 @@ export interface DashboardDependencies extends
   readonly hono: Hono<AppEnv>;
 }
 
-/** Adds the routes of the dashboard to an app. */
 export function serveDashboard(served: DashboardDependencies, dashboard: ResolvedDashboard): void {
   const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
   const { basePath, secrets } = resolved;

@@ -35,7 +35,6 @@ export interface ResolveResourcesDependencies {
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly facts: TableFacts;
   readonly roleRights: RoleRights;
-  /** The rights of the roles of `actAs`, or null without this option. */
   readonly acting: ActAsRoleRights | null;
   readonly runtime: Runtime;
 }

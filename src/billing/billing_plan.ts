@@ -49,7 +49,6 @@ export const plansOptionRule = listOf(
   ),
 ).default([]);
 
-/** The plans of a service by their keys and their prices. */
 export class BillingPlans {
   readonly #byKey: ReadonlyMap<string, BillingPlan>;
   readonly #byPrice: ReadonlyMap<string, BillingPlan>;

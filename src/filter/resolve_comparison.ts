@@ -56,7 +56,6 @@ function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: 
   if (fault !== null && last !== undefined) throw invalid(last, column, fault);
 }
 
-/** Returns the error for an operator that columns of this kind do not support. */
 export function operatorMismatch(
   { operator, operatorAt }: ComparisonSyntax,
   { takes }: Operator,

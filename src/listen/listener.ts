@@ -6,7 +6,6 @@ import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** The object that a listener serves, such as an app. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
   /** Called when the listener begins to stop: `/readyz` must then respond with 503. */

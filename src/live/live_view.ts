@@ -53,7 +53,6 @@ export const noRowsShown: LiveView = Object.freeze({
   present: () => [],
 });
 
-/** The query of a live stream of rows: its table, its filter and its view. */
 export interface LiveQuery {
   /** The path of the resource. Two resources can serve the same table in different ways. */
   readonly resource: string;

@@ -55,7 +55,6 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
   };
 }
 
-/** Returns a successful response. Throws a `ToolRefusal` for any other response. */
 export function requireSuccess(answer: ToolResponse): ToolResponse {
   const { status, body } = answer;
   if (status < 400) return answer;

@@ -31,7 +31,6 @@ export interface DescribedRoute {
   readonly description: RouteDescription;
 }
 
-/** A route of a resource, and the name of the resource in the names of components. */
 export interface NamedRoute {
   readonly route: Route;
   readonly resource: Resource;

@@ -6,7 +6,6 @@ import { isRead, type Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OpenapiInput } from "./openapi_input.ts";
 
-/** Returns the headers that requests to a route can have. */
 export function requestHeaders(
   route: Route,
   resource: Resource,

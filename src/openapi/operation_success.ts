@@ -8,7 +8,6 @@ import { metricSchemas, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
 
-/** Returns the descriptions of a route's successful responses, by status. */
 export function successResponses(
   { route, resource, name }: NamedRoute,
   procedure: ProcedureSchema | null,

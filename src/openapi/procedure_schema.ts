@@ -19,7 +19,6 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** Describes a procedure of the resource. */
 export function describeProcedure(
   name: string,
   procedure: Procedure,
@@ -40,7 +39,6 @@ export function describeProcedure(
   };
 }
 
-/** A function of the database that a procedure calls. */
 export type CalledFunction = NonNullable<Procedure["databaseFunction"]>;
 
 /** Returns the schema of an argument, which a body or a query parameter contains. */

@@ -162,7 +162,6 @@ function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
     : { ...schema, readOnly: true };
 }
 
-/** Returns the schemas of related rows, which `include` adds to a row. */
 function included(resource: Resource, names: ComponentNames): JsonSchema {
   return Object.fromEntries(
     [...resource.relations.values()].flatMap((relation) => {

@@ -36,7 +36,6 @@ export interface RelatedColumn {
 /** A column of read rows that has the value at a path in a JSON column, or NULL for other types. */
 export interface PathColumn extends DocumentPath {
   readonly column: ColumnInfo;
-  /** The type of the values. */
   readonly type: "number" | "text" | "boolean";
 }
 

@@ -71,7 +71,6 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the reply to a problem: `application/problem+json` (RFC 9457). */
 export function problemReply(problem: Problem): Reply {
   return {
     status: problem.status,

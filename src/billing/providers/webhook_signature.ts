@@ -14,7 +14,6 @@ export interface ReceivedSignature {
   readonly timestamp: string | null;
 }
 
-/** The keys and the tolerance with which a delivery's signature is verified. */
 export interface SignatureRules {
   /** The keys for HMAC-SHA-256. The signature is valid if it matches any of them. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];

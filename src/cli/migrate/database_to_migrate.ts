@@ -41,7 +41,6 @@ async function openNamed(
   return await openDatabase(await urlOfDatabaseToMigrate(database, dryRun), additions);
 }
 
-/** Returns the tables of resources, and the join tables of their relations. */
 function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {
   const tables = resources.flatMap(({ table, options: { relations = {} } }) => [
     table,

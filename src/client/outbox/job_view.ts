@@ -59,7 +59,6 @@ export interface JobView extends Store<OutboxState> {
   wait(id: string): Promise<JobRow | null>;
 }
 
-/** Creates a job view without jobs. */
 export function createJobView(
   { jobs, created, sent, overlays, onDead, environment, signal }: JobViewInput,
 ): JobView {

@@ -14,7 +14,6 @@ export interface NewWrite {
   readonly base?: JobRow | undefined;
 }
 
-/** Returns the job for a write to a resource, without storing it. */
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,

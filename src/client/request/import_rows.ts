@@ -1,7 +1,6 @@
 import type { CallOptions } from "./call.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** The options of an import. */
 export interface ImportOptions extends CallOptions {
   readonly upsert?: boolean | undefined;
   readonly size?: number | undefined;

@@ -2,7 +2,6 @@ import type { CallOptions, CallResult } from "./call.ts";
 import type { KeyInput } from "./key_path.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** The options of an update. */
 export interface UpdateOptions extends CallOptions {
   /** The row to which the patch was made, as the user saw it. */
   readonly base?: unknown;

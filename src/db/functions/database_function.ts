@@ -123,7 +123,6 @@ export interface FunctionProcedure {
   readonly databaseFunction: DatabaseFunction;
 }
 
-/** Returns the procedures that call functions, by the names of the functions. */
 export function functionProcedures(
   functions: readonly DatabaseFunction[],
 ): Readonly<Record<string, FunctionProcedure>> {

@@ -27,7 +27,6 @@ export const equalOperator: Operator = {
   matches: (value, [bound], column) => compareValues(value, bound, column) === 0,
 };
 
-/** The operator `!=` on values. */
 export const notEqualOperator: Operator = {
   ...equalOperator,
   symbols: ["!="],

@@ -14,7 +14,6 @@ import { AggregateReader, type AggregateReadResult } from "./aggregate_reader.ts
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
 import type { IncrementalAggregate, LiveAggregateQuery } from "./incremental_aggregate.ts";
 
-/** A stream that a live aggregate notifies of each new result. */
 export interface AggregateListener {
   /** The user id or IP address of the stream's request. */
   readonly identity: string;

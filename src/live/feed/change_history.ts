@@ -24,7 +24,6 @@ interface PositionInRing {
   readonly position: Position | null;
 }
 
-/** The next part of the history of changes, as read from a cursor. */
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;

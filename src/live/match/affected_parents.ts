@@ -57,7 +57,6 @@ export class AffectedParents<G extends AffectedGroup> {
     return groups;
   }
 
-  /** Adds the parents of the row of `change` to the search. */
   add(change: Change, group: G): void {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;

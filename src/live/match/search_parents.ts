@@ -161,7 +161,6 @@ export interface IncludePath {
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** One step of an include path: from rows to their parents. */
 export interface ParentStep {
   /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;

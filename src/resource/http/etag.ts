@@ -61,7 +61,6 @@ export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): bo
   });
 }
 
-/** Returns true if `If-None-Match` contains the row's ETag. */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   return listsTag(header, tagsOf(row, policy));
 }

@@ -85,7 +85,6 @@ class RowImport {
     this.#giveTurn = giveTurn;
   }
 
-  /** Reads and writes all rows within one transaction. */
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     return await this.#atomic(dryRun, async (connection) => {
       // Resets the count, because a retried transaction reads all rows again.

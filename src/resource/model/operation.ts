@@ -90,7 +90,6 @@ export interface RelatedWrite {
   readonly bodyPath: BodyPath;
 }
 
-/** The call of any operation: one request of a user to one resource. */
 export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;

@@ -20,7 +20,6 @@ import { jsonReply } from "../http/json_reply.ts";
 import { parseBatchFilter } from "../write/values/batch_items.ts";
 import { writeMatchingRows } from "../write/write_matching_rows.ts";
 
-/** The row in the path of a write without a body. */
 export interface PathWriteIntent {
   readonly named: PathRow;
   readonly optimisticId: string | null;

@@ -143,7 +143,6 @@ interface Found extends Pick<Included, "rows" | "places"> {
 
 type FindRelated = Pick<RelatedPlan, "keys" | "columns" | "where" | "links">;
 
-/** Fetches the rows that an include adds, or the metrics of these rows. */
 async function fetchIncluded(
   { relation, target, order, limit, metrics, view }: Include,
   { columns, where, ...related }: FindRelated,

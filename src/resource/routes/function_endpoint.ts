@@ -206,7 +206,6 @@ function ofResult(table: TableInfo, host: Resource): Resource {
   };
 }
 
-/** Returns the result of a function from the page of its rows. */
 function dataOf(
   { result: { kind, columns }, isQuery }: DatabaseFunction,
   page: ShapedReply,

@@ -5,7 +5,6 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
 /** The keys and metrics of an aggregate that the output shows, in the order of the SELECT. */
 export interface GroupView {
-  /** The keys, or null if groups have no member `key`. */
   readonly keys: readonly GroupKey[] | null;
   /** The shown metrics. Other metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];

@@ -30,7 +30,6 @@ export interface PathRow {
   readonly ifMatch: string | null;
 }
 
-/** The row to write, and the precondition of the request. */
 export interface RowTarget {
   readonly key: Key;
   /** The id as it is in the request, for messages. */

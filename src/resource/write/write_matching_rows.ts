@@ -20,7 +20,6 @@ export interface MatchingWrite<Values> {
   readonly values: Values;
   /** Runs the before-hook of a row and returns the new values. Null if there is no hook. */
   readonly hook: ((row: HookedRow) => Promise<Values>) | null;
-  /** Writes to the locked rows and returns their number. */
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
 

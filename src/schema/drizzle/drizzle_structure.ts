@@ -90,7 +90,6 @@ export function dbNameOf(
   return keyAsName === true ? table[casingKey]?.(name) ?? name : name;
 }
 
-/** A foreign key that a Drizzle column declares by `references()`. */
 interface InlineForeignKey {
   /** Returns the columns on both sides of the foreign key. */
   reference(): {

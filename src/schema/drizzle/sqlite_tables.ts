@@ -8,7 +8,6 @@ import {
   type DrizzleType,
 } from "./drizzle_structure.ts";
 
-/** Drizzle's tables for SQLite (`sqliteTable`). */
 export const drizzleSqliteTables: DrizzleDialect = {
   engine: "sqlite",
   typeOf: columnType,

@@ -22,7 +22,6 @@ export const timestampKind: Kind = {
   ordered: true,
 };
 
-/** Calendar days as strings `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
     // A Date, from a hook or a default function, means its day in UTC.

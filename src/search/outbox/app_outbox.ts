@@ -35,7 +35,6 @@ export class AppOutbox {
     this.#outbox = new KvSearchOutbox({ ...this.#parts, defaults: options });
   }
 
-  /** The search outbox, or null if no index uses one. */
   get outbox(): SearchOutbox | null {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }

@@ -7,7 +7,6 @@ import type { AppEnv } from "../middleware.ts";
 /** Returns the configured route of a request, such as `/api/notes/:id`; "" for no route. */
 export type FindRoute = (request: Request) => string;
 
-/** Returns a function that finds the configured route of a request; "" for no route. */
 export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
   const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
 

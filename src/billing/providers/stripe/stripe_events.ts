@@ -247,7 +247,6 @@ function subscriptionOf(object: JsonFields): EventFacts & Pick<VendorEvent, "sub
   return { ...facts, ...compact({ metadata: facts.subscription?.metadata }) };
 }
 
-/** Converts a Stripe subscription. Returns null for another object. */
 export function stripeSubscription(object: JsonFields): BillingSubscription | null {
   const [id, customerId] = [object.text("id"), object.id("customer")];
   if (id === undefined || customerId === undefined) return null;

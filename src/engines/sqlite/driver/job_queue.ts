@@ -106,7 +106,6 @@ export interface JobGroupOptions {
   readonly forecast: WaitForecast;
 }
 
-/** The jobs in one transaction, each in its own savepoint. */
 export class JobGroup {
   /** The jobs that have run, in order. */
   readonly finished: FinishedJob[] = [];

@@ -151,7 +151,6 @@ export function resourcesReadByUpdate(body: NestedRows): ReadonlySet<Resource> {
   return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);
 }
 
-/** Returns includes without options for the relations that have nested rows. */
 function includesOf(rows: readonly NestedRow[]): readonly Include[] {
   const inner = new Map<
     string,

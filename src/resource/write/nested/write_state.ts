@@ -4,7 +4,6 @@ import type { NestedPlan } from "./nested_plan.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import type { PreparedValues } from "./prepare_steps.ts";
 
-/** The state of a write of nested rows, within its transaction. */
 export interface WriteState {
   readonly prepared: PreparedValues;
   readonly plan: NestedPlan;

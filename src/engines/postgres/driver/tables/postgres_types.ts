@@ -40,7 +40,6 @@ export async function readTypes(
 export interface PostgresTypes {
   /** The types of columns by their OIDs. */
   readonly byId: ReadonlyMap<string, PostgresType>;
-  /** Returns a column of a type, or null for an unknown type. */
   column(name: string, type: string): ColumnInfo | null;
   /** Returns the members of a composite type, or none for any other type. */
   membersOf(type: string): readonly Member[];
