@@ -110,7 +110,7 @@ export type {
   RequestOptions,
   RowOptions,
 } from "../src/api/read_options.ts";
-export { liveAggregate, type LiveAggregateState } from "../src/client/live/live_aggregate.ts";
+export { liveAggregate, type LiveAggregateState } from "../src/client/live/list_source.ts";
 export {
   type LiveList,
   liveList,

@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ServiceReport } from "../../src/service/dashboard/reports/service_report.ts";
-import type { ResourceDescription } from "../../src/service/dashboard/resource_description.ts";
+import type { ResourceDescription } from "../../src/service/dashboard/operator_resources.ts";
 
 export type { ResourceDescription };
 

@@ -9,7 +9,6 @@ import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import type { TableOfDriver } from "../db/tables/check_tables.ts";
 import type { Driver } from "../db/driver.ts";
-import { RoleRights } from "../db/tables/role_rights.ts";
 import { createGuard, type Guard } from "../guard/guard.ts";
 import {
   createIdempotentHandlers,
@@ -47,7 +46,7 @@ import { addMcpRoute, createAppPages, openapiSource, schemaMethods } from "./app
 import { createAppRoutes } from "./app_routes.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";
-import { emptyTableFacts } from "../db/tables/table_facts.ts";
+import { emptyTableFacts, RoleRights } from "../db/tables/table_facts.ts";
 import { tryScopes } from "./try_scopes.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
 import { addTableFacts, type TableFacts } from "../db/tables/table_facts.ts";
-import { checkRoleRights, reportPolicyBypasses } from "../resource/live/shown_to_role.ts";
+import { checkRoleRights, reportPolicyBypasses } from "../resource/live/create_live_view.ts";
 import type { ResolveResourcesDependencies } from "./resolve_resources.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { RelationStep } from "../schema/relation.ts";

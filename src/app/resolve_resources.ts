@@ -1,8 +1,7 @@
-import type { TableFacts } from "../db/tables/table_facts.ts";
+import type { RoleRights, TableFacts } from "../db/tables/table_facts.ts";
 import type { OpenConfig } from "./config.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Driver } from "../db/driver.ts";
-import type { RoleRights } from "../db/tables/role_rights.ts";
 import { createCachingFilterParser } from "../filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "../guard/guard.ts";
 import { createImportsFromCode } from "../resource/code/import_as_system.ts";

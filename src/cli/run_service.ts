@@ -1,10 +1,10 @@
 import process from "node:process";
 import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
-import type { Server } from "../listen/listener.ts";
-import { banner, type BannerContents } from "./banner.ts";
-import type { CliService } from "./cli_service.ts";
-import { reportFailure } from "./printable.ts";
+import { type Server, urlOf } from "../listen/listener.ts";
+import type { CliRights, CliService } from "./cli_service.ts";
+import { printable, reportFailure } from "./printable.ts";
+import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 
 export interface OpenService {
   readonly service: CliService;
@@ -62,4 +62,110 @@ export async function runService(
   } catch (error) {
     return reportFailure(error, 1);
   }
+}
+
+/** The information that the command line prints when the service starts. */
+export interface BannerContents
+  extends Pick<CliService, "subject" | "rights" | "accountsIn" | "streams"> {
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  /** The percent-encoded paths of the resources. */
+  readonly paths: readonly string[];
+  /** The path of the page that lists all resources. The paths of all resources start with it. */
+  readonly indexPath: string;
+  /** The width of the terminal, in characters. */
+  readonly width: number;
+  readonly hasDashboard?: boolean | undefined;
+  /** The path and query of a request that the banner shows as an example. */
+  readonly example: string;
+}
+
+/** Returns the banner: the resources and their address, the token, and a working example. */
+export function banner(facts: BannerContents): string {
+  const url = urlOf(reachableHost(facts.host), facts.port);
+  const { paths, rights } = facts;
+  const shown = paths.length <= maxPaths
+    ? paths.map((path) => `  ${url}${path}`)
+    : resourceColumns(facts, url);
+  return [
+    `resource-api ${facts.version}: serving ${printable(facts.subject)}`,
+    "",
+    ...shown,
+    `  ${url}/healthz`,
+    ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
+    ...tokenLines(rights),
+    ...accountLines(facts.accountsIn, url),
+    ...facts.streams === undefined ? [] : ["", `${printable(facts.streams)}.`],
+    "",
+    "Try:",
+    `  ${exampleCommand(url + facts.example, rights)}`,
+    "",
+  ].join("\n");
+}
+
+/** A longer list of resources is printed in columns. */
+const maxPaths = 12;
+
+/** Maximum number of lines for the list: a longer one would scroll the banner off the screen. */
+const maxLines = 30;
+
+/** Prints the resources in columns below their common URL, to be read downwards. */
+function resourceColumns(
+  { paths, indexPath, width }: BannerContents,
+  url: string,
+): readonly string[] {
+  const start = paths.every((path) => path.startsWith(indexPath)) ? indexPath : "";
+  const names = paths.map((path) => path.slice(start.length));
+  const room = Math.max(...names.map(({ length }) => length)) + 2;
+  const count = Math.max(1, Math.floor((width - 2) / room));
+  const lines = Math.min(maxLines, Math.ceil(names.length / count));
+  const shown = names.slice(0, count * lines);
+  const more = names.length - shown.length;
+  return [
+    `  ${paths.length} resources at ${url}${start === "" ? "" : `${start}…`}`,
+    ...Array.from(
+      { length: lines },
+      (_, line) =>
+        `  ${
+          shown.filter((_, index) => index % lines === line).map((name) => name.padEnd(room))
+            .join("").trimEnd()
+        }`,
+    ),
+    ...more === 0 ? [] : [`  … and ${more} more: all are listed at ${url}${indexPath}`],
+  ];
+}
+
+/** Returns a host to which clients can connect, which the unspecified address (`::`) is not. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
+}
+
+function tokenLines(rights: CliRights | null): readonly string[] {
+  if (rights === null || rights.token === null) return [];
+  const what = rights.readsNeedToken ? "Requests need" : "Writes need";
+  return ["", `${what} the header  Authorization: Bearer ${rights.token}`];
+}
+
+function accountLines(accountsIn: string | undefined, url: string): readonly string[] {
+  if (accountsIn === undefined) return [];
+  return [
+    "",
+    `Accounts are in ${printable(accountsIn)}: add one by  users add EMAIL, log in at`,
+    `  ${url}/api/auth/login`,
+  ];
+}
+
+function exampleCommand(url: string, rights: CliRights | null): string {
+  const header = rights?.readsNeedToken === true && rights.token !== null
+    ? ` -H ${shellQuote(`Authorization: Bearer ${rights.token}`)}`
+    : "";
+  // `-g` keeps curl from expanding the brackets of an IPv6 address or a filter.
+  return `curl -g${header} ${shellQuote(url)}`;
+}
+
+/** Quotes a string for a POSIX shell. Single quotes make all other characters literal. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

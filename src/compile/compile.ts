@@ -26,7 +26,7 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
-import { compileReadRows, type ReadContext } from "./read_rows.ts";
+import { compileReadRows, compileSearchRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import {
   compileFilter,
@@ -35,7 +35,6 @@ import {
   selectsByPrimaryKey,
   tableScanCheck,
 } from "./where.ts";
-import { compileSearchRows } from "./search_rows.ts";
 
 /** A compiled statement with its plan, from which a driver can derive the change of the rows. */
 export interface PlannedStatement extends Statement {

@@ -2,13 +2,14 @@ import type { Filter } from "../filter/filter.ts";
 import type { Operator } from "../filter/operators/operator.ts";
 import {
   betweenOperator,
+  equalitySql,
   equalOperator,
   greaterOperator,
   greaterOrEqualOperator,
   lessOperator,
   lessOrEqualOperator,
 } from "../filter/operators/operator_registry.ts";
-import type { OrderKey, PreviewSettings, ReadPlan } from "../plan/plan.ts";
+import type { OrderKey, PreviewSettings, ReadPlan, SearchPlan } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
@@ -22,7 +23,8 @@ import {
   tableName,
 } from "../sql/fragment.ts";
 import { compileFromPosition, compileTieBreak } from "./position_conditions.ts";
-import { compileAddedColumn, compileFilter, mayScan } from "./where.ts";
+import { compileAddedColumn, compileFilter, mayScan, prependScanCheck } from "./where.ts";
+import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
@@ -152,7 +154,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 }
 
 /** A range of adjacent rows in an order. Every other range is entirely before or after it. */
-export interface OrderedRange {
+interface OrderedRange {
   /** The condition that selects the rows of the range, or null for all rows. */
   readonly condition: Fragment | null;
   /** The order within the range, without keys that have only one value there. */
@@ -164,7 +166,7 @@ export interface OrderedRange {
  * has the position's value in the first key. The next range has later values, and the last one has
  * NULL. A database can find and scan one range by an index, but not two in one condition.
  */
-export function orderedRanges(
+function orderedRanges(
   order: readonly OrderKey[],
   after: readonly SqlValue[] | null,
   dialect: Dialect,
@@ -267,4 +269,40 @@ function compilePreviewSelectList(
     sql`CASE WHEN (${key}) = (${last}) THEN ${dialect.selected(column)} END`
   );
   return join([...cells, ...positions], ", ");
+}
+
+const total = identifier("_total");
+
+/**
+ * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
+ * counts all matches in one pass. The outer statement reads the rows of the page. The CROSS JOIN
+ * begins with the matches, whose number SQLite cannot estimate, and keeps this order.
+ */
+export function compileSearchRows(
+  { table, columns, where, matches, limit, offset }: SearchPlan,
+  dialect: Dialect,
+  check: Fragment | null,
+): Fragment {
+  const { primaryKey } = table;
+  const isMatch = join(
+    primaryKey.map((column, index) =>
+      equalitySql(column, dialect, sql`= ${matchKeyColumn(index)}`)
+    ),
+    " AND ",
+  );
+  const keys = join(primaryKey.map((_column, index) => matchKeyColumn(index)), ", ");
+  const order = sql`${matchRankColumn}, ${
+    compileOrder(primaryKey.map((column) => ({ column, descending: false })), dialect)
+  }`;
+  const passing = prependScanCheck(check, compileFilter(where, dialect));
+  const page =
+    sql`SELECT ${keys}, ${matchRankColumn}, count(*) OVER () AS ${total} FROM (${matches}) AS "_match" CROSS JOIN ${
+      tableName(table)
+    } WHERE ${isMatch} AND ${passing} ORDER BY ${order} LIMIT ${rawSql(String(limit))} OFFSET ${
+      rawSql(String(offset))
+    }`;
+  const selected = join([...columns.map((column) => dialect.selected(column)), total], ", ");
+  return sql`SELECT ${selected} FROM (${page}) AS "_page" CROSS JOIN ${
+    tableName(table)
+  } WHERE ${isMatch} ORDER BY ${order}`;
 }

@@ -4,12 +4,13 @@ import type { Filter } from "../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
-import { type Fragment, sql } from "../sql/fragment.ts";
-import { matchRankColumn } from "../sql/match_names.ts";
-import { selectCandidateKeys } from "./select_candidate_keys.ts";
+import { type Fragment, identifier, join, sql } from "../sql/fragment.ts";
+import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 import { type IndexBackend, maxSearchKeys } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Dialect, ListNames } from "../sql/dialect.ts";
 
 export interface SearchedReads {
   /** The filter of rows that the user may read. The condition of `plan` includes it. */
@@ -146,4 +147,28 @@ export function searchUnavailable(reason: string, cause?: unknown): Problem {
     cause,
     headers: { "retry-after": "2" },
   });
+}
+
+/**
+ * Returns a SELECT of keys that an engine has found, in the form of `LocalIndex.matches`. A key's
+ * rank is its place in the list. The statement binds all keys as one value.
+ */
+export function selectCandidateKeys(
+  keys: readonly Key[],
+  { primaryKey }: TableInfo,
+  dialect: Dialect,
+): Fragment {
+  const names: ListNames = {
+    list: identifier("_list"),
+    ordinal: identifier("_at"),
+    values: primaryKey.map((_column, index) => identifier(`_value${index}`)),
+    rank: identifier("_rank"),
+  };
+  const encoded = keys.map((key) =>
+    primaryKey.map((column, index) => dialect.encode(key[index], column))
+  );
+  const selected = names.values.map((value, index) => sql`${value} AS ${matchKeyColumn(index)}`);
+  return sql`SELECT ${join(selected, ", ")}, ${names.ordinal} AS ${matchRankColumn} FROM ${
+    dialect.listed(encoded, primaryKey, primaryKey, names)
+  } AS ${names.list}`;
 }

@@ -1,9 +1,8 @@
 import type { Connection } from "../db/driver.ts";
 import type { Row } from "../schema/table_info.ts";
 import type { Key } from "../plan/key.ts";
-import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.ts";
+import type { IndexBackend, IndexChange, SearchVersions, WriteOptions } from "./search_adapter.ts";
 import { readSearchedRows, type SearchIndex, toSearchedRow } from "./search_index.ts";
-import type { SearchVersions } from "./search_versions.ts";
 
 /** A table's search index, its engine, and the versions for its changes. */
 export interface IndexedTable {

@@ -3,14 +3,17 @@ import { Problem } from "../problem/problem.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import { deadline, type Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
-import { selectCandidateKeys } from "./select_candidate_keys.ts";
-import { findCandidateKeys, type SearchedReads, searchUnavailable } from "./find_candidate_keys.ts";
+import {
+  findCandidateKeys,
+  type SearchedReads,
+  searchUnavailable,
+  selectCandidateKeys,
+} from "./find_candidate_keys.ts";
 import { type IndexedTable, indexRows } from "./index_rows.ts";
 import { indexedAlternatives, type IndexedComparisons, keysInSmallScope } from "./rows_in_scope.ts";
-import type { IndexBackend } from "./search_adapter.ts";
+import { type IndexBackend, SearchVersions } from "./search_adapter.ts";
 import { readSearchedRows, type SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
-import { SearchVersions } from "./search_versions.ts";
 import { rowPages } from "../db/row_pages.ts";
 import { fetchCount } from "../db/rows.ts";
 import type { ReadPlan } from "../plan/plan.ts";

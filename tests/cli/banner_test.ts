@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { banner, type BannerContents, shellQuote } from "../../src/cli/banner.ts";
+import { banner, type BannerContents, shellQuote } from "../../src/cli/run_service.ts";
 
 const facts: BannerContents = {
   version: "1.2.3",

@@ -6,10 +6,7 @@ import {
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import {
-  logPositionBefore,
-  recordOptimisticIds,
-} from "../../src/db/changes/record_optimistic_ids.ts";
+import { logPositionBefore, recordOptimisticIds } from "../../src/db/changes/logged_change.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { keyId } from "../../src/plan/key.ts";
 import { allRows } from "../../src/filter/filter.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { Driver } from "../../src/db/driver.ts";
-import { readPolicyBypasses, readRoleLimits } from "../../src/db/tables/role_rights.ts";
+import { readPolicyBypasses, readRoleLimits } from "../../src/db/tables/table_facts.ts";
 import { createApp } from "../../src/app/app.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../mod.ts";
 import type { ProblemSlug } from "../../exports/problem.ts";
-import { claimKey } from "../../src/kv/claim_key.ts";
+import { claimKey } from "../../src/kv/key_value.ts";
 import { claimOnce } from "../kv/claim_once.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

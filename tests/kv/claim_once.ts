@@ -1,4 +1,4 @@
-import { claimKey } from "../../src/kv/claim_key.ts";
+import { claimKey } from "../../src/kv/key_value.ts";
 
 /** Claims a key, and returns whether it was free. */
 export async function claimOnce(...given: Parameters<typeof claimKey>): Promise<boolean> {

@@ -1,7 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { CreditsLedger, Reservation } from "./credits_ledger.ts";
-import { parseAmount } from "./ledger_input.ts";
+import { type CreditsLedger, parseAmount, type Reservation } from "./credits_ledger.ts";
 
 /** The cost of a procedure, and the account that pays it. */
 export interface ChargeOptions<Context, Input> {

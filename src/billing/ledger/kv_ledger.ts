@@ -5,27 +5,25 @@ import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value
 import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { type AccountState, decodeAccountState, Entries } from "./account_state.ts";
 import { type AccountAudit, auditAccount } from "./audit_account.ts";
-import type {
-  CommitOptions,
-  ConsumeOptions,
-  CreditsLedger,
-  FoundGrant,
-  HistoryPage,
-  LedgerNote,
-  Reservation,
-  ReserveOptions,
-  ReserveResult,
-  ReverseOptions,
-} from "./credits_ledger.ts";
-import { GrantKeys } from "./grant_keys.ts";
-import type { LedgerEntry } from "./ledger_entry.ts";
 import {
+  type CommitOptions,
+  type ConsumeOptions,
+  type CreditsLedger,
+  type FoundGrant,
+  type HistoryPage,
+  type LedgerNote,
   parseAccount,
   parseAmount,
   parseLedgerKey,
   parseLifetime,
   parseReason,
-} from "./ledger_input.ts";
+  type Reservation,
+  type ReserveOptions,
+  type ReserveResult,
+  type ReverseOptions,
+} from "./credits_ledger.ts";
+import { GrantKeys } from "./grant_keys.ts";
+import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 import { asOperation, asReservation, recordMutations } from "./ledger_records.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Introspection, IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { shellQuote } from "../banner.ts";
+import { shellQuote } from "../run_service.ts";
 import { formatSchemaName } from "./additions.ts";
 import type { Database } from "../../db/database.ts";
 

@@ -8,17 +8,16 @@ import {
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
 import type { RoleLimits } from "../../db/engine/engine.ts";
-import { readRoleLimits } from "../../db/tables/role_rights.ts";
+import { readRoleLimits } from "../../db/tables/table_facts.ts";
 import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
 import type { SupabaseRoles } from "./act_as_supabase.ts";
 import type { DeclaredKeys } from "./declared_view_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
-import { functionsResource } from "./functions_resource.ts";
 import { findTables } from "./find_tables.ts";
 import { databaseUrl } from "./resolve_database_url.ts";
 import { describedTables } from "../reopen/table_states.ts";
@@ -27,6 +26,7 @@ import {
   accountAuth,
   type CliRights,
   type CliService,
+  isWriter,
   refuseWrites,
   resourceOptionsFor,
   tokenAuth,
@@ -34,8 +34,9 @@ import {
 import type { Database } from "../../db/database.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 import { isServerUrl, withoutSecrets, withParameter } from "../../engines/server_url.ts";
+import type { Introspection } from "../../db/introspection.ts";
 
-export interface ServeDatabaseOptions {
+interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;
   /** The key-value store to share with other workers. */
@@ -280,4 +281,34 @@ async function withSchema(url: string, schema: string): Promise<string> {
   } finally {
     await db.close();
   }
+}
+
+/**
+ * Returns the resource `functions`, whose procedures call the functions of the database, or an
+ * empty list without functions. Volatile functions need the right to write, unless policies of the
+ * database determine the rights.
+ */
+function functionsResource(
+  functions: Introspection["functions"],
+  { readsNeedToken, writable }: CliRights,
+  hasPolicies: boolean,
+): readonly ResourceDefinition[] {
+  const offered = Object.entries(functions).filter(([, { databaseFunction }]) =>
+    writable || databaseFunction.isQuery
+  );
+  if (offered.length === 0) return [];
+  const procedures = Object.fromEntries(offered.map(([name, procedure]) => {
+    const isOpen = hasPolicies || procedure.databaseFunction.isQuery;
+    return [name, {
+      ...procedure,
+      public: isOpen && !readsNeedToken,
+      ...(isOpen ? {} : { permits: isWriter }),
+    }];
+  }));
+  // The resource has no rows, so its table has no columns.
+  const table = createTableInfo({
+    ...{ name: "functions", schema: null, columns: [], foreignKeys: [], own: false },
+  });
+  const capabilities = { enableAggregations: false };
+  return [resource(table, { id: [], strictInput: true, capabilities, procedures })];
 }

@@ -6,7 +6,7 @@ import { compareTables } from "../migrations/compare/compare_tables.ts";
 import { declaredTables } from "../migrations/compare/declared_tables.ts";
 import { describeDifference, type Difference, mustFill } from "../migrations/compare/difference.ts";
 import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
-import { findDifferences, mayBeSame, tableNames } from "../migrations/find_differences.ts";
+import { findDifferences, mayBeSame, tableNames } from "../migrations/migrate_tables.ts";
 
 /** The differences between declared tables and the database, as sentences. */
 export interface Drift {

@@ -1,8 +1,9 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine.ts";
+import { engineOf, type PolicyBypass, type RoleLimits } from "../engine/engine.ts";
 import type { TableOfDriver } from "./check_tables.ts";
+import type { Clock, Runtime } from "../../runtime/runtime.ts";
 
 /** Facts about tables that only the database knows. {@link addTableFacts} fills the sets. */
 export interface TableFacts {
@@ -65,5 +66,103 @@ async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<
   } catch (error) {
     if (error instanceof DatabaseError) return null;
     throw error;
+  }
+}
+
+/** Reads what the role may not read in these tables. Empty for a database without roles. */
+export async function readRoleLimits(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<ReadonlyMap<TableInfo, RoleLimits>> {
+  const { roles } = engineOf(driver);
+  return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
+}
+
+/** Reads the policies that the role bypasses. Returns none if the database does not respond. */
+export async function readPolicyBypasses(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<ReadonlyMap<TableInfo, readonly PolicyBypass[]>> {
+  try {
+    return await engineOf(driver).roles?.bypasses(driver, tables) ?? new Map();
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return new Map();
+  }
+}
+
+/** The maximum age of limits on which the service bases a decision, in milliseconds. */
+const roleRecheckMs = 60_000;
+
+/**
+ * The last known limits of the roles in an app's databases. The database limits statements of the
+ * role itself. The service must limit row images of changes, search results and table statistics.
+ */
+export class RoleRights {
+  readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
+  /** The limits by table. A limit is null if the role has none. */
+  readonly #known = new Map<TableInfo, RoleLimits | null>();
+  /** The bypassed policies that were already reported, so that each is reported only once. */
+  readonly reportedBypasses: Set<string> = new Set();
+  readonly #clock: Clock;
+  #readAtMs = 0;
+  #reading: Promise<void> | null = null;
+
+  constructor(served: readonly TableOfDriver[], { clock }: Pick<Runtime, "clock">) {
+    this.#clock = clock;
+    const byDriver = Map.groupBy(served, ({ driver }) => driver);
+    this.#tables = new Map(
+      [...byDriver].map(([driver, some]) => [driver, new Set(some.map(({ table }) => table))]),
+    );
+  }
+
+  /** True if a database has roles, so that limits can change. */
+  get mayChange(): boolean {
+    return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
+  }
+
+  /** Reads all limits. Rejects if a database does not respond, and keeps the known limits. */
+  read(): Promise<void> {
+    this.#reading ??= this.#readAll().finally(() => this.#reading = null);
+    return this.#reading;
+  }
+
+  /** Waits for a read in progress, perhaps of outdated limits, and then reads all limits again. */
+  async readAgain(): Promise<void> {
+    await this.#reading?.catch(() => {});
+    await this.read();
+  }
+
+  /** Reads all limits at startup. A database need not be reachable yet. */
+  async readFirst(): Promise<void> {
+    try {
+      await this.read();
+    } catch (error) {
+      // The limits stay unknown for now. They are read before the first stream opens.
+      if (!(error instanceof DatabaseError)) throw error;
+    }
+  }
+
+  /** Returns the known limits of a table, null if it has none, or undefined if they are unknown. */
+  known(table: TableInfo): RoleLimits | null | undefined {
+    return this.#known.get(table);
+  }
+
+  /** Returns the limits of a table. Reads limits that are unknown or older than a minute. */
+  async of(table: TableInfo): Promise<RoleLimits | null> {
+    const isOld = this.#clock.elapsedMs() - this.#readAtMs > roleRecheckMs;
+    if (isOld || !this.#known.has(table)) await this.read();
+    return this.#known.get(table) ?? null;
+  }
+
+  async #readAll(): Promise<void> {
+    const atMs = this.#clock.elapsedMs();
+    await Promise.all([...this.#tables].map(([driver, tables]) => this.#read(driver, tables)));
+    this.#readAtMs = atMs;
+  }
+
+  async #read(driver: Driver, tables: ReadonlySet<TableInfo>): Promise<void> {
+    const limits = await readRoleLimits(driver, [...tables]);
+    for (const table of tables) this.#known.set(table, limits.get(table) ?? null);
   }
 }

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { Problem } from "../../problem/problem.ts";
 import { captchaHeaders } from "../../protocol/captcha_headers.ts";
-import type { KeyValue } from "../../kv/key_value.ts";
+import { claimKey, type KeyClaim, type KeyValue } from "../../kv/key_value.ts";
 import { deadline, type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
-import { claimKey, type KeyClaim } from "../../kv/claim_key.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import { type Described, group } from "../../options/option.ts";
 import { flag, testedValue, textLike } from "../../options/option_kinds.ts";

@@ -1,8 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { powAlgorithm, powHeaders } from "../../protocol/pow_protocol.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
-import { claimKey } from "../../kv/claim_key.ts";
-import type { KeyValue } from "../../kv/key_value.ts";
+import { claimKey, type KeyValue } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { createSolutionCheck, type PowSolution } from "./check_solution.ts";

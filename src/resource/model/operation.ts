@@ -3,10 +3,11 @@ import type { Connection } from "../../db/driver.ts";
 import type { Debit } from "../../guard/budget/debit.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import type { CodeCaller, Resource } from "./resource.ts";
+import type { CodeCaller, OpenTransaction, Resource } from "./resource.ts";
 import type { DataReply } from "../http/json_reply.ts";
 import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
+import type { HookContext } from "./hooks.ts";
 
 /** The request of an operation, split into its parts. Only the body is parsed already. */
 export interface ResourceRequest {
@@ -79,7 +80,7 @@ export interface AdditionalGrants {
   readonly written: GrantsByAccess;
 }
 
-export type GrantsByAccess = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
+type GrantsByAccess = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
 /** Rows that an operation writes in another resource, or with another kind of access. */
 export interface RelatedWrite {
@@ -143,4 +144,22 @@ export interface BodyPath {
   readonly path: string;
   /** Members for the `details` of a problem at this position. */
   readonly details: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the API with which a hook or a procedure calls operations. The API acts for the caller of
+ * the current operation, within `transaction`. If `transaction` is null, the API acts within the
+ * transaction that the operation itself belongs to, if any.
+ */
+export function apiForHandler(
+  { resource, request, user }: ResourceCall,
+  transaction: OpenTransaction | null = null,
+): Pick<HookContext, "api" | "isSystem"> {
+  const { code, raw } = request;
+  const isSystem = code?.isSystem ?? false;
+  const within = transaction ?? code?.within ?? null;
+  return {
+    api: resource.api({ user, isSystem, raw, depth: (code?.depth ?? 0) + 1, within }),
+    isSystem,
+  };
 }

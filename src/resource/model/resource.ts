@@ -3,7 +3,7 @@ import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { DatabaseIdentity, Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
-import type { RoleRights } from "../../db/tables/role_rights.ts";
+import type { RoleRights } from "../../db/tables/table_facts.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
@@ -24,7 +24,7 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldOptions } from "./resource_options.ts";
 import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { EtagPolicy } from "../http/etag.ts";
-import type { OptimisticIds } from "../../db/changes/record_optimistic_ids.ts";
+import type { OptimisticIds } from "../../db/changes/logged_change.ts";
 
 export interface CodeCaller {
   /** The user, or null for an anonymous caller and for the system. */

@@ -1,11 +1,10 @@
 import { databaseProblem } from "../../db/database_error.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { apiForHandler } from "../model/api_for_handler.ts";
 import { type DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import { replaceExactNumbers } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
-import type { ResourceCall } from "../model/operation.ts";
+import { apiForHandler, type ResourceCall } from "../model/operation.ts";
 import { type ResponsePart, responseTooLarge } from "../http/response_byte_budget.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
 import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";

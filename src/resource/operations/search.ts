@@ -4,7 +4,7 @@ import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery, wordsOf } from "../../search/search_query.ts";
-import { requireShownToRole } from "../live/shown_to_role.ts";
+import { requireShownToRole } from "../live/create_live_view.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../model/operation.ts";

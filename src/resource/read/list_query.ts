@@ -19,7 +19,7 @@ import { documentPathOf } from "../../filter/document_path.ts";
 import { isSortable } from "../../schema/structured/structured_value.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
-import type { RoleRights } from "../../db/tables/role_rights.ts";
+import type { RoleRights } from "../../db/tables/table_facts.ts";
 
 /** A key of an order that is a field of the row to which a to-one relation leads. */
 interface RelatedOrder extends Omit<RelatedColumn, "where"> {

@@ -3,7 +3,7 @@ import {
   logPositionBefore,
   type OptimisticIds,
   recordOptimisticIds,
-} from "../../db/changes/record_optimistic_ids.ts";
+} from "../../db/changes/logged_change.ts";
 import { asSystem } from "../../db/transact.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";

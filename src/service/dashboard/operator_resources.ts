@@ -1,6 +1,11 @@
-import type { Access } from "../../auth/authorize.ts";
-import type { Resource } from "../../resource/model/resource.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import type { Access, AccessPolicy } from "../../auth/authorize.ts";
+import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
+import { type ColumnInfo, refersTo, type TableInfo } from "../../schema/table_info.ts";
+import type { FieldSchema } from "../../openapi/fields.ts";
+import { isPolicy } from "../../auth/policy.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import { mayWrite } from "../../resource/write/values/parse_fields.ts";
+import { isAny } from "../../schema/structured/structured_value.ts";
 
 /** The path prefix of the operator's resources in the inner app. */
 const operatorBasePath = "/api";
@@ -62,3 +67,207 @@ export function operatorResources(
 const allAccesses: ReadonlySet<Access> = new Set([
   ...["read", "create", "update", "delete", "subscribe"] as const,
 ]);
+
+/** A resource as the dashboard needs it: its fields, and who may access its rows. */
+export type ResourceDescription = ReturnType<typeof factsOf>;
+
+type AllowedCallers =
+  | "everyone"
+  | "some rows of everyone"
+  | "some rows of everyone, more by scope"
+  | "users by scope"
+  | "nobody";
+
+interface FieldFacts extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum"> {
+  /** The comment on the column in the database; null for none. */
+  readonly description: string | null;
+  /** True if no response contains the field. */
+  readonly hidden: boolean;
+  /** True if some caller may write the field. The operator can write also other fields. */
+  readonly writable: boolean;
+  /** True if the field is set only when the row is created. */
+  readonly immutable: boolean;
+  readonly filterable: boolean;
+  readonly sortable: boolean;
+  readonly references?: { readonly resource: string; readonly field: string };
+}
+
+export interface ServedResources {
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+  /** The path at which the app is mounted. */
+  readonly prefix: string;
+}
+
+export function describeResources(served: ServedResources): readonly ResourceDescription[] {
+  return served.resources.map((one) => factsOf(one, served));
+}
+
+function factsOf(resource: Resource, { resources, basePath, prefix }: ServedResources) {
+  const { name, url, table, capabilities, policy, protections, relations } = resource;
+  return {
+    name,
+    /** The comment on the table in the database; null for none. */
+    description: table.description,
+    /** The last segment of the resource's path below the dashboard, such as `notes`. */
+    path: url.slice(basePath.length + 1),
+    /** Path of the resource in the service. */
+    url: prefix + url,
+    key: table.primaryKey.map((column) => column.name),
+    label: labelOf(resource),
+    /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
+    fields: fieldFacts(resource, resources),
+    relations: [...relations.values()].flatMap(({ name, type, target }) => {
+      const other = resource.served.get(target);
+      return other === undefined ? [] : [{ name, type, resource: other.name }];
+    }),
+    capabilities,
+    rights: rightsOf(policy, capabilities),
+    /** The policy name for each access. A scope that is a function without a name has no entry. */
+    policies: Object.fromEntries(
+      [...policy.scopes].flatMap(([access, scope]) =>
+        isPolicy(scope) ? [[access, scope.policyName]] : []
+      ),
+    ),
+    /** The protections (limits, proof of work, CAPTCHA) of each access. Absent if it has none. */
+    protections: Object.fromEntries(
+      [...protections].map(([access, one]) => [access, protectionFacts(one)]),
+    ),
+    procedures: proceduresOf(resource),
+    etag: resource.etag !== null,
+    /** The field that marks rows as deleted; null if the resource has no soft delete. */
+    softDelete: resource.softDelete?.field.name ?? null,
+    searchable: resource.search !== null,
+    live: resource.isSubscribable && resource.hub() !== null,
+  };
+}
+
+/** Returns the field by which people recognize rows: a string with a typical name, or the key. */
+function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
+  const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
+  for (const name of labelNames) {
+    const found = texts.find((column) => column.name.toLowerCase() === name);
+    if (found !== undefined) return found.name;
+  }
+  const near = texts.find(({ name }) => /(?:name|title|label)$/i.test(name));
+  return near?.name ?? primaryKey[0]?.name ?? "";
+}
+
+const labelNames = [
+  ...["name", "title", "label", "subject", "headline", "display_name", "displayname"],
+  ...["full_name", "fullname", "username", "email", "slug"],
+];
+
+function fieldFacts(resource: Resource, served: readonly Resource[]): readonly FieldFacts[] {
+  const { table, computed } = resource;
+  return [
+    ...table.columns.map((column) => columnFacts(column, resource, served)),
+    ...computed.fields.map(([name]): FieldFacts => ({
+      ...{ name, description: null, type: "computed", nullable: true, hidden: false },
+      ...{ writable: false, immutable: false, filterable: false, sortable: false },
+    })),
+  ];
+}
+
+function columnFacts(
+  column: ColumnInfo,
+  resource: Resource,
+  served: readonly Resource[],
+): FieldFacts {
+  const { fields } = resource;
+  const references = referenceOf(column, resource, served);
+  return {
+    name: column.name,
+    description: column.description,
+    type: isAny(column) ? "any" : column.kind,
+    ...(column.isWide ? { wide: true } : {}),
+    nullable: !column.notNull,
+    hidden: !fields.readable.includes(column),
+    writable: mayWrite(column, resource),
+    immutable: fields.immutable.has(column),
+    filterable: fields.filterable.has(column),
+    sortable: fields.sortable.has(column),
+    ...(column.enumValues === null ? {} : { enum: column.enumValues }),
+    ...(references === null ? {} : { references }),
+  };
+}
+
+/** Returns the resource and field that a column references. Null if that field is hidden. */
+function referenceOf(
+  column: ColumnInfo,
+  resource: Resource,
+  served: readonly Resource[],
+): NonNullable<FieldFacts["references"]> | null {
+  for (const { type, target, steps: [{ pairs }] } of resource.relations.values()) {
+    const [{ own, other }, ...more] = pairs;
+    const related = type === "belongsTo" && own === column && more.length === 0
+      ? resource.served.get(target)
+      : undefined;
+    if (related?.fields.readable.includes(other)) {
+      return { resource: related.name, field: other.name };
+    }
+  }
+  const { table, driver } = resource;
+  const key = table.foreignKeys.find(({ columns }) =>
+    columns.length === 1 && columns[0] === column.dbName
+  );
+  const referenced = served.find((one) =>
+    one.driver === driver && key !== undefined && refersTo(key, one.table)
+  );
+  const field = referenced?.fields.readable.find(({ dbName }) => dbName === key?.references[0]);
+  return referenced === undefined || field === undefined
+    ? null
+    : { resource: referenced.name, field: field.name };
+}
+
+function rightsOf(
+  { public: open, publicScopes, scopes }: AccessPolicy,
+  capabilities: ResolvedCapabilities,
+): Readonly<Record<Access, AllowedCallers>> {
+  const rightOf = (access: Access): AllowedCallers => {
+    const capability = capabilityOf[access];
+    if (capability !== null && !capabilities[capability]) return "nobody";
+    if (open.has(access)) return "everyone";
+    if (!publicScopes.has(access)) return scopes.has(access) ? "users by scope" : "nobody";
+    return scopes.has(access) ? "some rows of everyone, more by scope" : "some rows of everyone";
+  };
+  return {
+    read: rightOf("read"),
+    create: rightOf("create"),
+    update: rightOf("update"),
+    delete: rightOf("delete"),
+    subscribe: rightOf("subscribe"),
+  };
+}
+
+/** The capability that a resource needs for an access; null if every resource has the access. */
+const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
+  read: null,
+  create: "enableCreate",
+  update: "enableUpdate",
+  delete: "enableDelete",
+  subscribe: "enableSubscribe",
+};
+
+function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection) {
+  return {
+    /** The budget tokens that each item costs; 0 if the access is free. */
+    cost,
+    /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
+    rateLimit: rateLimit?.limit.header ?? null,
+    /** The difficulty of the proof of work that each request needs; null for none. */
+    pow: pow?.difficulty ?? null,
+    captcha: captcha !== null,
+  };
+}
+
+function proceduresOf({ procedures, procedureProtections }: Resource) {
+  return [...procedures].map(([name, procedure]) => {
+    const protection = procedureProtections.get(name);
+    return {
+      name,
+      right: procedure.public === true ? "everyone" as const : "every user" as const,
+      protection: protection === undefined ? null : protectionFacts(protection),
+    };
+  });
+}

@@ -1,4 +1,6 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../../resource/model/resource.ts";
 
 /** A report of the dashboard (GET), or an action of the operator (POST). */
 export interface Report {
@@ -11,8 +13,77 @@ export interface Report {
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 
-export interface ReportRequest {
+interface ReportRequest {
   readonly query: URLSearchParams;
   /** The JSON body of an action, or null for a report. */
   readonly body: unknown;
+}
+
+/** Returns a required parameter of a report. Throws a 400. */
+export function requireParameter(query: URLSearchParams, name: string): string {
+  const text = query.get(name);
+  if (text !== null && text !== "") return text;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot read the report: the parameter ${name} is missing`,
+  );
+}
+
+/** Returns an integer parameter of a report, or null without one. Throws a 400. */
+export function integerParameter(
+  query: URLSearchParams,
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): number | null {
+  const text = query.get(name);
+  if (text === null || text === "") return null;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  if (value >= from && value <= to) return value;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot read the report: ${name} must be a whole number from ${from} to ${to}`,
+  );
+}
+
+/** Returns the resource with this path below the base path, or table name. Throws a 400. */
+export function requireResource(
+  name: string,
+  resources: readonly Resource[],
+  basePath: string,
+): Resource {
+  const found = resources.find(({ url }) => url === `${basePath}/${name}`) ??
+    resources.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw new Problem("invalid-parameter", `Cannot read the report: there is no resource "${name}"`);
+}
+
+/** Returns a member of an action's body that must be an object. Throws a 400. */
+export function requireObjectMember(
+  body: unknown,
+  name: string,
+): Readonly<Record<string, unknown>> {
+  const value = memberOf(body, name);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Problem("invalid-body", `Cannot do this: "${name}" must be an object`);
+}
+
+/** Returns a member of an action's body that must be a string. Throws a 400. */
+export function requireStringMember(body: unknown, name: string): string {
+  const value = memberOf(body, name);
+  if (typeof value === "string" && value !== "") return value;
+  throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
+}
+
+/** Returns an optional string of an action's body, or null without one. Throws a 400. */
+export function optionalStringMember(body: unknown, name: string): string | null {
+  const value = memberOf(body, name);
+  return value === undefined || value === null || value === ""
+    ? null
+    : requireStringMember(body, name);
+}
+
+export function memberOf(body: unknown, name: string): unknown {
+  return typeof body === "object" && body !== null && Object.hasOwn(body, name)
+    ? Reflect.get(body, name)
+    : undefined;
 }

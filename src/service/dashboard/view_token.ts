@@ -1,9 +1,8 @@
 import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
-import { memberOf, requireObjectMember, requireStringMember } from "./action_body.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
-import type { Report } from "./report.ts";
+import { memberOf, type Report, requireObjectMember, requireStringMember } from "./report.ts";
 
 /** The header with the token of {@link createViewAsAction}. */
 export const viewAsHeader = "service-view-as";

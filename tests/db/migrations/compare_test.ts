@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { describeDifference } from "../../../src/db/migrations/compare/difference.ts";
-import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
+import { findDifferences } from "../../../src/db/migrations/migrate_tables.ts";
 import { openDatabase } from "../../../src/engines/open_database.ts";
 import {
   bigint,

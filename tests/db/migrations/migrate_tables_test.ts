@@ -1,8 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { describeDifference } from "../../../src/db/migrations/compare/difference.ts";
 import { engineOf } from "../../../src/db/engine/engine.ts";
-import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
-import { migrateTables, type Migration } from "../../../src/db/migrations/migrate_tables.ts";
+import {
+  findDifferences,
+  migrateTables,
+  type Migration,
+} from "../../../src/db/migrations/migrate_tables.ts";
 import type { MigrateOptions } from "../../../src/db/migrations/migrate_options.ts";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
 import { writePlan } from "../../../src/cli/migrate/written_files.ts";

@@ -2,11 +2,11 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { signalsAfterCommitSetting } from "../sql/change_log_schema.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import {
+  connectionError,
   createLibraryClient,
   isFromServer,
   type LibraryClient,
-} from "../connection/create_library_client.ts";
-import { connectionError } from "../connection/open_socket.ts";
+} from "../connection/open_socket.ts";
 import type { Attempt, ServerChoice } from "../connection/server_choice.ts";
 import { pooledServer, requireState, stateText } from "../connection/server_state.ts";
 import {

@@ -6,7 +6,6 @@ import {
   type ApplicationFunctions,
   importFunctions,
 } from "./application_functions.ts";
-import { dialectFor, endJournal, openSqliteConnection, openWriter } from "./open_connection.ts";
 import { acceptQuotedStrings } from "./quoted_strings.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
@@ -14,6 +13,10 @@ import { SqliteDriver } from "./sqlite_driver.ts";
 import { isBusyError, isUnwritable, toSqliteError } from "./sqlite_errors.ts";
 import {
   claimSqliteFile,
+  dialectFor,
+  endJournal,
+  openSqliteConnection,
+  openWriter,
   requireSqliteFile,
   type SqliteFile,
   unchangingFile,

@@ -21,11 +21,10 @@ import {
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
-import { endJournal } from "./open_connection.ts";
 import type { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
 import { missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
-import type { SqliteFile } from "./sqlite_file.ts";
+import { endJournal, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 import {

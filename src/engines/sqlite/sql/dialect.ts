@@ -25,8 +25,7 @@ import {
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
 import { decoders, encodeTimestamp } from "./decoders.ts";
-import { keysAsTable } from "./listed_keys.ts";
-import { sqliteImages } from "./row_images.ts";
+import { keysAsTable, sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteLists } from "./lists.ts";
 import { sqliteMetrics } from "./metrics.ts";

@@ -10,9 +10,14 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import { lockTarget, writableTarget } from "../row_target.ts";
 import { updateIfSameVersion } from "../update_and_delete.ts";
 import { relateRows } from "./relate/apply_change.ts";
-import { problemAtPath } from "./common_path.ts";
 import { changeableKeys, fixedKeyMessage, foreignKeysOf, hasValue } from "./foreign_keys.ts";
-import { findRows, insertLinks, nestedWriteCall, rowToUpdate } from "./nested_plan.ts";
+import {
+  findRows,
+  insertLinks,
+  nestedWriteCall,
+  problemAtPath,
+  rowToUpdate,
+} from "./nested_plan.ts";
 import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./write_state.ts";
 import type { BodyPath } from "../../model/operation.ts";

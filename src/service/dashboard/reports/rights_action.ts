@@ -7,10 +7,13 @@ import { keyFilter, parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
-import { optionalStringMember, requireStringMember } from "../action_body.ts";
 import { printMaskedFilter } from "../print_masked_filter.ts";
-import type { Report } from "../report.ts";
-import { requireResource } from "../report_query.ts";
+import {
+  optionalStringMember,
+  type Report,
+  requireResource,
+  requireStringMember,
+} from "../report.ts";
 import { readViewedUser } from "../view_token.ts";
 
 export interface AccessRight {

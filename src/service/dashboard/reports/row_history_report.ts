@@ -8,11 +8,10 @@ import {
 import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
-import { requireShownToRole } from "../../../resource/live/shown_to_role.ts";
+import { requireShownToRole } from "../../../resource/live/create_live_view.ts";
 import { safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
-import type { Report } from "../report.ts";
-import { integerParameter, requireParameter, requireResource } from "../report_query.ts";
+import { integerParameter, type Report, requireParameter, requireResource } from "../report.ts";
 
 export interface RowHistoryReportDependencies {
   readonly resources: readonly Resource[];

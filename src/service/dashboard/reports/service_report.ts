@@ -3,7 +3,7 @@ import {
   describeResources,
   type ResourceDescription,
   type ServedResources,
-} from "../resource_description.ts";
+} from "../operator_resources.ts";
 
 export interface ServiceReportDependencies
   extends Omit<ServiceReport, "resources">, ServedResources {}

@@ -1,6 +1,5 @@
-import { emptyTableFacts } from "../../../../src/db/tables/table_facts.ts";
+import { emptyTableFacts, RoleRights } from "../../../../src/db/tables/table_facts.ts";
 import type { User } from "../../../../src/auth/authorize.ts";
-import { RoleRights } from "../../../../src/db/tables/role_rights.ts";
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";

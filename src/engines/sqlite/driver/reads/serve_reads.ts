@@ -5,7 +5,7 @@ import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../../../db/
 import type { QueryResult } from "../../../../db/driver.ts";
 import { retryWhileBusy } from "../sqlite_connection.ts";
 import { type ConnectionAdditions, importFunctions } from "../application_functions.ts";
-import { openSqliteConnection } from "../open_connection.ts";
+import { openSqliteConnection } from "../sqlite_file.ts";
 import { isBusyError, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedTimeLimit } from "../read_limits.ts";
