@@ -30,6 +30,8 @@ type Row = Readonly<Record<string, unknown>>;
 interface FileCase {
   readonly name: string;
   readonly body: string | Uint8Array;
+  /** The media type of the request. Default: `text/csv`. */
+  readonly type?: string;
   /** The options that the refusals name one after the other, as `name=value`. */
   readonly options?: readonly string[];
   /** The rows of the table after the import, or what the last refusal says. */
@@ -222,6 +224,46 @@ const files: readonly FileCase[] = [
       { id: 4, joined: "2024-01-02T03:04:05.000Z" },
     ],
   },
+  {
+    name: "Python csv.QUOTE_ALL: columns without strings have no empty value",
+    body: '"id","name","age","balance","ratio","active","joined","born"\n' +
+      '"1","","","","","","",""\n"2","Bob","007","+12.5",".5","1","",""\n',
+    rows: [
+      { id: 1, name: "" },
+      { ...bob, age: 7, balance: "12.50", ratio: 0.5, active: true },
+    ],
+  },
+  {
+    name: "numbers with signs and zeros",
+    body: "id,age,balance,ratio\n+1,-03,-.5,+1e3\n02,0,000,-0.25\n",
+    rows: [
+      { id: 1, age: -3, balance: "-0.50", ratio: 1000 },
+      { id: 2, age: 0, balance: "0.00", ratio: -0.25 },
+    ],
+  },
+  { name: "no number", body: "id,ratio\n1,+-5\n", refused: /ratio must be a number/ },
+  {
+    name: "Excel: rows without values below the last row",
+    body: ",,\r\nid,name,age\r\n1,Ann,\r\n,,\r\n2,Bob,\r\n,,\r\n,,",
+    rows: [ann, bob],
+  },
+  {
+    name: "tabs, with quotes in a field",
+    body: 'id\tname\tnote\n1\tAnn\t5" pipe\n',
+    options: ["delimiter=tab"],
+    rows: [{ ...ann, note: '5" pipe' }],
+  },
+  {
+    name: "UTF-32",
+    body: Uint8Array.of(0xff, 0xfe, 0, 0, 0x69, 0, 0, 0),
+    refused: /line 1: is UTF-32: save the file as UTF-8/,
+  },
+  {
+    name: "the charset of the request",
+    type: "text/csv; charset=iso-8859-1",
+    body: latin1("id,name\n1,Andr\xe9\n"),
+    rows: [{ id: 1, name: "André" }],
+  },
   { name: "names twice", body: "id,name,name\n1,a,b\n", refused: /line 1: name occurs twice/ },
   { name: "short rows", body: "id,name,age\n1,Ann,3\n2\n", refused: /line 3: has 1 fields, and/ },
   {
@@ -271,9 +313,9 @@ testOnEngines(
       ],
     }), async ({ app, get, db }) => {
       const columns = ["id", "name", "age", "balance", "ratio", "active", "joined", "born", "note"];
-      for (const { name, body, options = [], rows, refused } of files) {
+      for (const { name, body, type = "text/csv", options = [], rows, refused } of files) {
         const post = async (query: string) => {
-          const headers = { [userHeader]: "ada", "content-type": "text/csv" };
+          const headers = { [userHeader]: "ada", "content-type": type };
           const url = `http://test/api/people/import?${query}`;
           const response = await app.fetch(
             new Request(url, { method: "POST", body: body as BodyInit, headers }),

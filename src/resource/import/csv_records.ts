@@ -6,7 +6,7 @@ import { delimiters } from "../http/query_parameters.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import type { Resource } from "../model/resource.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
-import { csvValue, isTextual } from "./csv_value.ts";
+import { canBeEmpty, csvValue, isTextual } from "./csv_value.ts";
 import { formatMap, type ImportReading } from "./import_options.ts";
 import {
   type AcceptingOption,
@@ -60,9 +60,12 @@ export async function* csvRecords(
 /** The first line with which spreadsheets name the separator. */
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
 
-/** Returns true for an empty line. In a CSV with a single field, it is a row with NULL instead. */
+/**
+ * Returns true for an empty line, and for a row of empty cells, as spreadsheets write them below
+ * the last row. In a CSV with a single field, an empty line is a row with NULL instead.
+ */
 function isBlank({ fields }: CsvRecord, names: readonly Field[] | null): boolean {
-  return fields.length === 1 && fields[0] === null && names?.length !== 1;
+  return names?.length !== 1 && fields.every((field) => field === null);
 }
 
 interface RecordReading {
@@ -197,9 +200,11 @@ function recordOf(
   }
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
-    const text = values[index] ?? null;
     // An export can contain computed fields and relations, which an import ignores.
     if (column === null) continue;
+    const value = values[index] ?? null;
+    // Many programs put all fields in quotes, also the fields without a value.
+    const text = value === "" && !canBeEmpty(column) ? null : value;
     // If a NOT NULL column has an empty field, the field is omitted, so that the default applies.
     if (text === null && column.notNull) continue;
     if (text !== null && nullLike.includes(index) && meansNull(text, column, reading)) {

@@ -31,10 +31,10 @@ export function csvValue(text: string, column: ColumnInfo, limits: JsonLimits): 
       return timeOf(text);
     case "integer":
     case "real":
-      return plainNumber(numberOf(text));
+      return plainNumber(numberOf(inJsonForm(text)));
     case "bigint":
     case "decimal":
-      return plainNumber(text);
+      return plainNumber(inJsonForm(text));
     case "json":
       return documentOf(text, limits);
   }
@@ -45,6 +45,20 @@ export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType !== undefined) return ["any", "text"].includes(databaseType.shape.kind);
   return kind === "text";
 }
+
+/** Returns true if the empty string is a value of the column. */
+export function canBeEmpty(column: ColumnInfo): boolean {
+  return isTextual(column) || column.kind === "bytes";
+}
+
+/** Removes the plus sign and leading zeros of a number, and adds the zero of `.5`. */
+function inJsonForm(text: string): string {
+  const [, sign, digits, rest] = otherNumber.exec(text) ?? [];
+  return rest === undefined ? text : `${sign === "-" ? "-" : ""}${digits || "0"}${rest}`;
+}
+
+const otherNumber =
+  /^(?=[+.0]|-[.0])([+-]?)(?=\.?\d)0*(\d{0,400})((?:\.\d{1,1000})?(?:[eE].{1,5})?)$/;
 
 function documentOf(text: string, limits: JsonLimits): unknown {
   const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;

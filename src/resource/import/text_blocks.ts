@@ -87,7 +87,10 @@ function createDecoder(
     const bytes: Uint8Array = Buffer.concat([rest, part]);
     rest = bytes;
     // The first bytes can be a part of a byte order mark.
-    if (decoder === null && bytes.length < 3 && !isLast) return "";
+    if (decoder === null && bytes.length < 4 && !isLast) return "";
+    if (decoder === null && utf32Marks.has(bytes.subarray(0, 4).join(" "))) {
+      throw new UnreadableLine(1, "is UTF-32: save the file as UTF-8");
+    }
     decoder ??= new TextDecoder(
       markedEncoding(bytes) ?? label ?? unmarkedEncoding(bytes),
       { fatal: true, ignoreBOM: true },
@@ -115,6 +118,8 @@ function createDecoder(
     }
   };
 }
+
+const utf32Marks: ReadonlySet<string> = new Set(["255 254 0 0", "0 0 254 255"]);
 
 /** Returns the length of UTF-8 without the last character, which may not be complete. */
 function wholeCharacters(bytes: Uint8Array): number {

@@ -35,7 +35,7 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
       );
     }
     const format = formatOf(request);
-    return { format, mode: modeOf(request.query), reading: readingOf(request.query, format) };
+    return { format, mode: modeOf(request.query), reading: readingOf(request, format) };
   },
 
   plan({ format, mode, reading }, grant) {
@@ -56,7 +56,7 @@ const parameters: ReadonlySet<string> = new Set([
   ...["delimiter", "null", "encoding", "map", "ignoreExtra"],
 ]);
 
-function readingOf(query: Query, format: Format): ImportReading {
+function readingOf({ query, header }: ResourceRequest, format: Format): ImportReading {
   const [delimiter, encoding, map] = ["delimiter", "encoding", "map"].map((name) =>
     query.get(name)
   );
@@ -65,10 +65,16 @@ function readingOf(query: Query, format: Format): ImportReading {
     format,
     delimiter,
     null: query.get("null"),
-    encoding,
+    encoding: encoding ?? charsetIn(header("content-type") ?? ""),
     map,
     ignoreExtra,
   });
+}
+
+/** Returns the charset of a media type. Many clients write UTF-8 there without any knowledge. */
+function charsetIn(mediaType: string): string | undefined {
+  const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mediaType) ?? [];
+  return charset !== undefined && /^utf-?8$/i.test(charset) ? undefined : charset;
 }
 
 /** The number of rows in a chunk if the request names none. */
