@@ -68,8 +68,8 @@ testOnPooler("requests use the pooler, and the listener hears other programs", a
   signalled = gate();
   const { rows } = await sql(
     owner,
-    `SELECT query FROM pg_stat_activity WHERE datname = current_database()
-     AND query ~ '^SELECT pg_backend_pid'`,
+    `SELECT pid FROM pg_locks JOIN pg_database AS d ON d.oid = database
+     WHERE locktype = 'advisory' AND mode = 'ShareLock' AND datname = current_database()`,
   );
   assertEquals(rows.length, 1);
   await sql(owner, `NOTIFY ${changesChannel}`);

@@ -75,7 +75,7 @@ testOnPair(
     await untilDone(async () => {
       const { rows } = await sql(
         now,
-        `SELECT count(*) FROM pg_stat_activity WHERE query ~ '^SELECT pg_backend_pid'`,
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'",
       );
       if (rows[0]?.[0] !== "1") throw new DatabaseError("unavailable", new Error("not yet"));
     });
