@@ -11,8 +11,13 @@ export function isServerUrl(place: string): boolean {
 /** Returns a string that names a server for messages: without a login and without parameters. */
 export function withoutSecrets(place: string): string {
   if (isKeywordString(place)) return "…";
-  if (!isServerUrl(place)) return place;
+  if (!isServerUrl(place)) return withoutLogin(place);
   return place.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/s, "?…");
+}
+
+/** Returns a path without the login of a server, because a misspelled URL counts as a path. */
+export function withoutLogin(path: string): string {
+  return path.replace(/\/[^/@]*:.*@/s, "/…@");
 }
 
 /** Returns the URL of a server with another parameter, which replaces an earlier one. */

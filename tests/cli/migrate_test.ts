@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import { urlOfDatabaseToMigrate } from "../../src/cli/database/resolve_database_url.ts";
@@ -62,6 +63,36 @@ Deno.test("a dry run over a missing file opens an empty database, whatever the f
     const scheme = /^[a-z-]+:/.exec(place)?.[0] ?? "sqlite:";
     assertEquals(await urlOfDatabaseToMigrate(place, true), `${scheme}:memory:`);
   }
+});
+
+Deno.test("what only reads a SQLite file does not change its journal mode", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/a.db`;
+  await Deno.writeTextFile(`${folder.path}/tables.ts`, first);
+  await Deno.mkdir(`${folder.path}/sql`);
+  {
+    using db = new DatabaseSync(path);
+    db.exec("CREATE TABLE other (id INTEGER PRIMARY KEY)");
+  }
+  const before = await Deno.readFile(path);
+  const tables = ["--tables", `${folder.path}/tables.ts`];
+  const files = ["--migrations", `${folder.path}/sql`];
+  for (
+    const args of [
+      ...[[...tables, "--dry-run"], [...tables, "--check"], [...files, "--dry-run"]],
+      [...tables, ...files, "--write", "plan"],
+    ]
+  ) {
+    const command = commandOf(path, ...args);
+    const opened = await openMigrated(command);
+    const done = migrateDatabase(command, opened, { print: () => {}, ask: null });
+    if (args.includes("--check")) await assertRejects(() => done, Error, "differs");
+    await done.catch(() => {});
+    await opened.db.close();
+    assertEquals(await Deno.readFile(path), before, args.join(" "));
+  }
+  const written = Deno.readDirSync(`${folder.path}/sql`);
+  assertEquals([...written].map(({ name }) => name), ["0001_plan.sql"]);
 });
 
 Deno.test("migrate shows the statements, asks, and asks about renames", async () => {

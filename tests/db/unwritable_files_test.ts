@@ -111,6 +111,9 @@ Deno.test("a killed program's transaction is undone in a folder that can be writ
     const { driver, close } = await openDatabase(`${library}:${path}`, { readOnly: true });
     const { rows } = await driver.query({ text: "SELECT v FROM t", values: [] });
     assertEquals(rows, [["first"]]);
+    // A program is killed while the file is open.
+    for (const end of ["", "-journal"]) Deno.copyFileSync(other + end, path + end);
+    assertEquals((await driver.query({ text: "SELECT v FROM t", values: [] })).rows, [["first"]]);
     await close();
   }
 });

@@ -1,4 +1,4 @@
-import { isServerUrl } from "../../engines/server_url.ts";
+import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
 import { pathExists } from "../path_exists.ts";
 
 /**
@@ -9,7 +9,7 @@ export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
   if (path !== null && !await pathExists(path)) {
-    throw new Error(`Cannot open ${place}: there is no such file`);
+    throw new Error(`Cannot open ${withoutSecrets(place)}: there is no such file`);
   }
   return url;
 }

@@ -36,9 +36,13 @@ export async function openMigrated(command: MigrateCommand): Promise<DatabaseToM
 
 async function openNamed(
   database: string,
-  { dryRun, additions = {} }: MigrateCommand,
+  { dryRun, check, write, migrations, additions = {} }: MigrateCommand,
 ): Promise<Database> {
-  return await openDatabase(await urlOfDatabaseToMigrate(database, dryRun), additions);
+  const onlyReads = dryRun || write !== null || (check && migrations === null);
+  const url = await urlOfDatabaseToMigrate(database, onlyReads);
+  // Opening a SQLite file for writing changes its journal mode.
+  const readOnly = onlyReads && /^(?:node-)?sqlite:(?!:memory:)/i.test(url);
+  return await openDatabase(url, { ...additions, readOnly });
 }
 
 function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {

@@ -45,6 +45,24 @@ Deno.test("a password with any character opens a connection, and no message show
   assert(!/A#s/.test(Deno.inspect(notices)), Deno.inspect(notices));
 });
 
+Deno.test("a URL with a typing error that makes it a path shows no password", async () => {
+  const places = [
+    "postgres//app:pAss@wOrd@db/shop",
+    '"postgres://app:pAss/wOrd@db/shop"',
+    " postgres://app:pAss@db/shop",
+    "psql postgres://app:pAss@db/shop",
+    "sqlite:postgres://app:pAss@db/shop",
+    "pstgres://app:pAss@db/shop",
+  ];
+  for (const place of places) {
+    for (const open of [databaseUrl, openDatabase]) {
+      const opened = async () => await openDatabase(await open(place) as string);
+      const error = await assertRejects(opened, Error, "Cannot ");
+      assert(!/pAss|wOrd/.test(error.message), error.message);
+    }
+  }
+});
+
 Deno.test("the command line shows a database without its login and parameters", () => {
   const shown = [
     ["postgres://app:secret@db:1/shop?password=secret", "postgres://…@db:1/shop?…"],

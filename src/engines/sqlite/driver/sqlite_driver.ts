@@ -23,7 +23,7 @@ import { GroupCommit } from "./group_commit.ts";
 import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
 import type { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
-import { missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
+import { isUnwritable, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
 import { endJournal, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
@@ -142,7 +142,11 @@ export class SqliteDriver implements Driver {
           return unreachable(kind);
       }
     } catch (error) {
-      return this.#options.busyRetry.isBusy(error)
+      const { busyRetry, library, file, writer } = this.#options;
+      // Another program was killed in a transaction, which a reading connection cannot undo.
+      const isLeft = writer === null && isUnwritable(library.errorName(error)) && file.hasChanges();
+      if (isLeft) endJournal(library, file.path);
+      return isLeft || busyRetry.isBusy(error)
         ? this.#readWhileBusy(statement, read)
         : Promise.reject(this.#translated(error));
     }

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { withoutLogin } from "../../server_url.ts";
 import { isUnwritable } from "./sqlite_errors.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
@@ -89,13 +90,14 @@ function changedJournal(path: string): string | null {
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
+  const shown = withoutLogin(path);
   if (!existsSync(path)) {
-    if (readOnly) throw new Error(`Cannot open ${path}: there is no such file`);
+    if (readOnly) throw new Error(`Cannot open ${shown}: there is no such file`);
     if (existsSync(dirname(path))) return;
-    throw new Error(`Cannot create ${path}: create the folder ${dirname(path)} first`);
+    throw new Error(`Cannot create ${shown}: create the folder ${dirname(shown)} first`);
   }
   if (statSync(path).isDirectory()) {
-    throw new Error(`Cannot open ${path}: it is a folder, name a file in it`);
+    throw new Error(`Cannot open ${shown}: it is a folder, name a file in it`);
   }
 }
 
