@@ -380,9 +380,9 @@ GRANT EXECUTE ON FUNCTION members_only TO ${member}`,
 });
 
 testOnPostgres("what a function or a trigger sets for the session ends with it", async (url) => {
-  const db = await openDatabase(url, { maxConnections: 1 });
+  const admin = await openDatabase(url);
   await runScript(
-    db.driver,
+    admin.driver,
     `CREATE TABLE parents (id integer PRIMARY KEY);
 CREATE TABLE stamps (id integer PRIMARY KEY, at timestamptz NOT NULL, seen text,
   parent integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
@@ -406,8 +406,14 @@ CREATE FUNCTION state() RETURNS text STABLE LANGUAGE sql AS $$ SELECT concat_ws(
   (SELECT count(*) FROM pg_listening_channels())) $$;
 CREATE FUNCTION changes_zone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   PERFORM set_config('TimeZone', 'Asia/Tokyo', false); RETURN NEW; END $$;
+CREATE FUNCTION changes_all() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM set_config('app.user', NEW.seen, false); PERFORM pg_advisory_lock(77);
+  SET search_path = pg_catalog; RETURN NULL; END $$;
+CREATE TRIGGER every AFTER INSERT ON stamps FOR EACH ROW EXECUTE FUNCTION changes_all();
 CREATE TRIGGER zone BEFORE UPDATE ON stamps FOR EACH ROW EXECUTE FUNCTION changes_zone()`,
   );
+  await admin.close();
+  const db = await openDatabase(url, { maxConnections: 1 });
   const { tables, functions } = await db.introspect({ functions: ["*"] });
   const procedures = Object.fromEntries(
     Object.entries(functions).map(([name, one]) => [name, { ...one, public: true }]),
@@ -424,7 +430,9 @@ CREATE TRIGGER zone BEFORE UPDATE ON stamps FOR EACH ROW EXECUTE FUNCTION change
       },
     },
     resources: [resource(stamps, {
-      ...{ id: ["id"], auth: { read: () => all(), update: () => all() }, procedures },
+      id: ["id"],
+      auth: { read: () => all(), update: () => all(), create: () => all() },
+      procedures,
     })],
   });
   const ask = async (method: string, path: string, body?: unknown) => {
@@ -454,6 +462,12 @@ CREATE TRIGGER zone BEFORE UPDATE ON stamps FOR EACH ROW EXECUTE FUNCTION change
     assertEquals(String(await ask("GET", "rpc/state")).includes("alice"), false);
     assertEquals((await ask("POST", "rpc/orphan", {}))[0], 409);
     assertEquals((await ask("GET", "1")).at, "2024-01-01T00:00:00.000Z");
+    for (const path of ["", "batch"]) {
+      const row = { id: path === "" ? 2 : 3, at: "2024-01-01T00:00:00Z", seen: "alice" };
+      await ask("POST", path, path === "" ? row : { items: [row] });
+      // A reset custom setting is an empty string.
+      assertEquals((await ask("GET", "rpc/state")).replace("  ", " "), before);
+    }
     await ask("PATCH", "1", { seen: "yes" });
     assertEquals((await ask("GET", "1")).at, "2024-01-01T00:00:00.000Z");
   } finally {

@@ -114,7 +114,7 @@ interface LibraryClientOptions {
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
   /** Called when the server reports the value of a setting, at first and after a change. */
-  readonly reported: (name: string, value: string) => void;
+  readonly reported: (name: string) => void;
 }
 
 /** Creates a client whose sockets this module opens. The environment does not change the client. */

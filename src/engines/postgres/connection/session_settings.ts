@@ -48,19 +48,50 @@ function lockTimeout(waitLimitMs: number): number {
 }
 
 /** Releases the session's locks, which a rollback does not release. */
-export const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
+const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
+
+/** The statements that restore a session. Prepared statements stay. */
+const restoring = [
+  ...["CLOSE ALL", "RESET ALL", "RESET SESSION AUTHORIZATION", "RESET ROLE", "UNLISTEN *"],
+  ...["DISCARD TEMP", releaseLocks],
+];
 
 /**
  * The statements that restore a session before COMMIT. Deferred triggers and constraints run first,
- * with the settings of the transaction. Prepared statements stay.
+ * with the settings of the transaction.
  */
-export const restoreSession: readonly string[] = [
-  ...["SET CONSTRAINTS ALL IMMEDIATE", "CLOSE ALL", "RESET ALL", "RESET SESSION AUTHORIZATION"],
-  ...["RESET ROLE", "UNLISTEN *", "DISCARD TEMP", releaseLocks],
-];
+export const restoreSession: readonly string[] = ["SET CONSTRAINTS ALL IMMEDIATE", ...restoring];
+
+/** Returns the message that ends a transaction and restores its session. */
+export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): string {
+  if (command === "ROLLBACK") return `${command};${releaseLocks}`;
+  return `SET CONSTRAINTS ALL IMMEDIATE;${restoreMessage(announces)};${command}`;
+}
+
+/** Returns the message that restores a session between transactions. */
+export function restoreMessage(announces: boolean): string {
+  const signals = announces ? [`SET ${signalsAfterCommitSetting} = on`] : [];
+  return [...restoring, ...signals].join(";");
+}
+
+/**
+ * Reads if the database has a function, such as that of a trigger, that can change the session: it
+ * sets a setting without LOCAL, locks for the session, listens, or creates a temporary table.
+ */
+export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p
+  JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
+  WHERE p.pronamespace NOT IN (SELECT oid FROM pg_catalog.pg_namespace
+    WHERE nspname IN ('pg_catalog', 'information_schema'))
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.deptype = 'e' AND d.objid = p.oid)
+  AND (p.prosrc ~* '\\mset_config\\M.*\\m(false|f|0)\\M'
+    OR p.prosrc ~* '(^|;|''|\\m(begin|then|else|loop))\\s*set\\s+(?!(local|constraints)\\M)'
+    OR p.prosrc ~* '\\m(pg_(try_)?advisory_lock|listen|create\\s+temp)'))`;
+
+/** Matches statements that can call the function of a trigger. */
+export const writes = /^(?:INSERT|UPDATE|DELETE|MERGE|WITH|COMMIT)\b/;
 
 /** The settings with a meaning for later statements that a server reports when they change. */
 export const reportedSettings: ReadonlySet<string> = new Set([
   ...["TimeZone", "DateStyle", "IntervalStyle", "client_encoding", "session_authorization"],
-  ...["default_transaction_read_only", "is_superuser", "search_path"],
+  ...["default_transaction_read_only", "search_path"],
 ]);

@@ -90,9 +90,9 @@ export function createPgliteSession(
       );
       return { result, cancel: () => Promise.resolve() };
     },
-    async endRestored(command) {
-      if (command === "ROLLBACK") return await connection.run(command, []);
-      for (const text of restores) await connection.run(text, []);
+    async end(command) {
+      const texts = command === "COMMIT" ? restores : [];
+      for (const text of texts) await connection.run(text, []);
       return await connection.run(command, []);
     },
     drop() {

@@ -45,9 +45,9 @@ export interface PostgresConnection {
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /**
    * Ends a transaction, and restores the session that functions may have changed: its settings and
-   * role, temporary tables, cursors, locks of the session, and channels that it listens to.
+   * role, temporary tables, cursors, locks, and channels that it listens to.
    */
-  endRestored(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;
+  end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;
   /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }

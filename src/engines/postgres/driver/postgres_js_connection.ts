@@ -10,12 +10,13 @@ import {
 import type { Attempt, ServerChoice } from "../connection/server_choice.ts";
 import { pooledServer, requireState, stateText } from "../connection/server_state.ts";
 import {
+  endMessage,
   pooledBegin,
-  releaseLocks,
   reportedSettings,
-  restoreSession,
+  restoreMessage,
   type SessionParts,
   sessionSettings,
+  writes,
 } from "../connection/session_settings.ts";
 import { cancelQuery } from "./cancel_read.ts";
 import { isStalePlan } from "./postgres_errors.ts";
@@ -67,9 +68,10 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #pooled: boolean;
   readonly #prepared = new PreparedStatements();
   #announces: boolean;
-  /** The first reported values of settings, such as TimeZone, and the settings that differ now. */
-  readonly #reported = new Map<string, string>();
-  readonly #changed = new Set<string>();
+  /** True if a setting that the server reports, such as TimeZone, was changed. */
+  #isChanged = false;
+  /** True if a statement after the last restoration can have called the function of a trigger. */
+  #hasWritten = false;
   /** Functions that reject the statements which were sent but have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
@@ -92,7 +94,7 @@ export class PostgresJsConnection implements PostgresConnection {
    * a statement, for example by a trigger, has changed a reported setting of the session.
    */
   get stale(): boolean {
-    return this.#changed.size > 0 && !this.#pooled || this.#isOutdated;
+    return this.#isChanged && !this.#pooled || this.#isOutdated;
   }
 
   get #isOutdated(): boolean {
@@ -111,6 +113,7 @@ export class PostgresJsConnection implements PostgresConnection {
       }
       if (text === "COMMIT" || text === "ROLLBACK") this.#isInTransaction = false;
     }
+    this.#hasWritten ||= writes.test(text);
     if (!this.#lost) {
       const prepare = !this.#pooled && this.#prepared.admits(text);
       return this.#send(text, values, { prepare, isPipelined }, keep);
@@ -119,16 +122,12 @@ export class PostgresJsConnection implements PostgresConnection {
     return { result, cancel: () => Promise.resolve() };
   }
 
-  endRestored(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
+  end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
     // After a rollback, a pooler can already have given the session to another client.
     if (this.#lost || this.#pooled && command === "ROLLBACK") return this.run(command, []);
     this.#isInTransaction = false;
-    const announces = this.#announces && !this.#pooled;
-    const signals = announces ? [`SET ${signalsAfterCommitSetting} = on`] : [];
-    const statements = command === "COMMIT"
-      ? [...restoreSession, ...signals, command]
-      : [command, releaseLocks];
-    return this.#send(statements.join(";"), [], { prepare: false, simple: true }).result;
+    const text = endMessage(command, this.#announces && !this.#pooled);
+    return this.#send(text, [], { prepare: false, simple: true }).result;
   }
 
   /** Begins a transaction with the settings that a pooler does not keep for a session. */
@@ -179,6 +178,15 @@ export class PostgresJsConnection implements PostgresConnection {
     this.opening = this.#within(this.#send(text, [], { prepare: false }).result);
   }
 
+  /** Restores the session before the next statement if a trigger may have changed it. */
+  restore(roles: RoleWatch): void {
+    const { opening } = this;
+    if (opening !== null || !roles.hasChangingFunctions || !this.#hasWritten) return;
+    this.#hasWritten = false;
+    const text = restoreMessage(this.#announces);
+    this.opening = this.#within(this.#send(text, [], { prepare: false, simple: true }).result);
+  }
+
   /** Closes the connection after the statement that runs, or at the latest after the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
@@ -198,12 +206,7 @@ export class PostgresJsConnection implements PostgresConnection {
     const client: LibraryClient = this.#client = createLibraryClient({
       ...{ plan, attempt, settings, limitMs, signal, notified },
       isOpen: () => this.#isOpen,
-      reported: (name, value) => {
-        if (!reportedSettings.has(name)) return;
-        if (!this.#isOpen) this.#reported.set(name, value);
-        if (this.#reported.get(name) === value) this.#changed.delete(name);
-        else this.#changed.add(name);
-      },
+      reported: (name) => this.#isChanged ||= this.#isOpen && reportedSettings.has(name),
       closed: () => {
         if (this.#isOpen && this.#client === client) this.#lose(connectionLoss());
       },

@@ -123,6 +123,7 @@ function session(
       if (connection === null || connection.lost) {
         connection = new PostgresJsConnection(connectionOptions);
       } else {
+        connection.restore(roles);
         connection.announce(connectionOptions.listeners.count > 0);
         connection.checkRoles(roles);
       }

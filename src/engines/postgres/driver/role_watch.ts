@@ -1,4 +1,5 @@
 import type { Clock } from "../../../runtime/runtime.ts";
+import { changingFunctions } from "../connection/session_settings.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
 /** The age of the cached roles at which they are read again, in milliseconds. */
@@ -15,6 +16,9 @@ export class RoleWatch {
   readonly #onChange: () => void;
   #readAtMs = -Infinity;
   #known: string | null = null;
+  #knownFunctions: string | null = null;
+  /** True if the database has functions that can change the session of a connection. */
+  hasChangingFunctions = false;
 
   /** `onChange` is called when the roles or the state differ from what was read before. */
   constructor(clock: Clock, onChange: () => void) {
@@ -34,10 +38,30 @@ export class RoleWatch {
 
   async #read(connection: PostgresConnection): Promise<void> {
     const atMs = this.#clock.elapsedMs();
-    const roles = await actingRoles(connection) ?? this.#known;
+    const [roles = this.#known, functions = null] = await valuesOf(connection, actingRolesText);
     this.#readAtMs = atMs;
+    if (functions !== this.#knownFunctions) {
+      this.#knownFunctions = functions;
+      const [found] = await valuesOf(connection, changingFunctions);
+      this.hasChangingFunctions = found === "t";
+    }
     if (this.#known !== null && this.#known !== roles) this.#onChange();
     this.#known = roles;
+  }
+}
+
+/** Returns the values of a query that returns one row, or none if the server rejects the query. */
+async function valuesOf(
+  connection: PostgresConnection,
+  text: string,
+): Promise<readonly (string | null)[]> {
+  try {
+    const { rows: [row = []] } = await connection.run(text, []);
+    return row;
+  } catch (error) {
+    if (connection.lost) throw error;
+    // A server that is only compatible with Postgres can lack the catalogs.
+    return [];
   }
 }
 
@@ -45,20 +69,9 @@ export class RoleWatch {
  * Reads the roles whose rights apply to statements: the current role, the roles that it can become
  * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
  * and the roles that functions set. Lists each role with its attributes and its memberships in
- * roles that policies name, or that own tables with policies. Returns null if the server rejects
- * the query. The result begins with the state of the server.
+ * roles that policies name, or that own tables with policies. The list begins with the state of the
+ * server. The second value changes with every function.
  */
-async function actingRoles(connection: PostgresConnection): Promise<string | null> {
-  try {
-    const { rows: [[roles] = []] } = await connection.run(actingRolesText, []);
-    return roles ?? "";
-  } catch (error) {
-    if (connection.lost) throw error;
-    // A server that is only compatible with Postgres can lack these catalogs.
-    return null;
-  }
-}
-
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user
     UNION SELECT r.oid FROM pg_roles r JOIN pg_roles login ON login.rolname = current_user
@@ -72,5 +85,6 @@ const actingRolesText = `WITH
   SELECT concat_ws(' ', pg_is_in_recovery(), current_setting('transaction_read_only'),
     string_agg(concat_ws(' ', r.oid, r.rolsuper, r.rolbypassrls,
     (SELECT string_agg(n.oid::text, ' ' ORDER BY n.oid) FROM named n
-     WHERE n.oid <> 0 AND pg_has_role(r.oid, n.oid, 'USAGE'))), ',' ORDER BY r.oid))
+     WHERE n.oid <> 0 AND pg_has_role(r.oid, n.oid, 'USAGE'))), ',' ORDER BY r.oid)),
+    (SELECT concat_ws(' ', count(*), sum(xmin::text::bigint)) FROM pg_proc)
   FROM pg_roles r WHERE r.oid IN (SELECT oid FROM acting)`;

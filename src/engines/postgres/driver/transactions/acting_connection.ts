@@ -104,7 +104,7 @@ export function actingConnection(
         },
       };
     },
-    endRestored: (command) => connection.endRestored(command),
+    end: (command) => connection.end(command),
     drop: () => connection.drop(),
   };
 }

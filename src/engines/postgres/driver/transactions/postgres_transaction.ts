@@ -59,7 +59,7 @@ async function commit(
   changesSession: boolean,
 ): Promise<PostgresResult> {
   try {
-    return await endTransaction(connection, "COMMIT", changesSession);
+    return await (changesSession ? connection.end("COMMIT") : connection.run("COMMIT", []));
   } catch (error) {
     throw toPostgresError(error, "commit", raisedMessages);
   }
@@ -71,18 +71,11 @@ export async function rollBack(
   changesSession = false,
 ): Promise<unknown> {
   if (connection.lost) return null;
-  return await endTransaction(connection, "ROLLBACK", changesSession).then(() => null, (error) => {
+  const ended = changesSession ? connection.end("ROLLBACK") : connection.run("ROLLBACK", []);
+  return await ended.then(() => null, (error) => {
     connection.drop();
     return error;
   });
-}
-
-function endTransaction(
-  connection: PostgresConnection,
-  command: "COMMIT" | "ROLLBACK",
-  changesSession: boolean,
-): Promise<PostgresResult> {
-  return changesSession ? connection.endRestored(command) : connection.run(command, []);
 }
 
 class PostgresTransaction implements Connection {
