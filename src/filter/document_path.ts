@@ -24,6 +24,8 @@ export function documentPathOf(
   const [name, ...path] = splitPath(text);
   const source = columns.find((column) => column.name === name);
   if (source === undefined || path.length === 0 || !isDocument(source)) return null;
+  // No string of Postgres contains U+0000.
+  if (text.includes("\0")) return null;
   const { pathNames, pathIndexes } = filterLimits;
   if (path.length <= pathNames && path.filter(isJsonIndex).length <= pathIndexes) {
     return { source, path };

@@ -187,6 +187,7 @@ testOnDialects(
         ["orderBy=meta.size,-meta.size", "twice"],
         ["orderBy=meta.size.desc", "write field:asc, field:desc or -field"],
         ["orderBy=meta", "its type has no order"],
+        ["orderBy=meta.%00", "Cannot order by"],
         ["include=parents(orderBy:meta.size)", "have no order in include"],
         ["select=Meta.size", 'Did you mean "meta"?'],
       ];
