@@ -217,7 +217,7 @@ async function fill(db: Service["db"]): Promise<void> {
           ),
           secret: fc.constant(7),
           owner: fc.constantFrom("all", "ada", "bob"),
-          deletedAt: fc.option(fc.constant("2024-01-01T00:00:00.000Z"), { freq: 1, nil: null }),
+          deletedAt: fc.option(fc.constant("2024-01-01T00:00:00.000Z"), { freq: 2 }),
         }),
         { minLength: 60, maxLength: 60 },
       ),
