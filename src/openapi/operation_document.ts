@@ -10,7 +10,7 @@ import {
   argumentSchema,
   type CalledFunction,
   describeProcedure,
-  type ProcedureSchema,
+  type OperationFacts,
 } from "./procedure_schema.ts";
 import { listBody, parameter, queryParameters } from "./parameters.ts";
 import { optimisticIdSchema, relationsInUpdateBody, schemaRef } from "./row_schemas.ts";
@@ -106,13 +106,6 @@ function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSch
   return schema === null ? null : { "application/json": { schema } };
 }
 
-interface BodyFacts {
-  readonly resource: Resource;
-  readonly name: string;
-  /** The called procedure, or null for another operation. */
-  readonly procedure: ProcedureSchema | null;
-}
-
 const filter: JsonSchema = {
   type: "string",
   minLength: 1,
@@ -120,7 +113,7 @@ const filter: JsonSchema = {
 };
 
 /** The schemas of the bodies. An operation without an entry has no body, or no JSON body. */
-const bodies: Readonly<Record<OperationName, ((facts: BodyFacts) => JsonSchema) | null>> = {
+const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSchema) | null>> = {
   ...{ list: null, get: null, delete: null, count: null, search: null, aggregate: null },
   ...{ subscribe: null, "subscribe-aggregate": null, import: null, export: null, restore: null },
   query: ({ resource }) => listBody(resource),

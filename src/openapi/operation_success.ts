@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
-import { pageOf, type ProcedureSchema } from "./procedure_schema.ts";
+import { type OperationFacts, pageOf, type ProcedureSchema } from "./procedure_schema.ts";
 import { metricSchemas, schemaRef } from "./row_schemas.ts";
 import type { NamedRoute, OpenapiInput } from "./openapi_input.ts";
 import { responseColumnSchema } from "./column_json_schema.ts";
@@ -60,20 +60,13 @@ const limitHeaders = { RateLimit: text, "RateLimit-Policy": text };
 type Success = readonly [
   status: number,
   description: string,
-  contentOf?: (facts: SuccessFacts) => JsonSchema,
+  contentOf?: (facts: OperationFacts) => JsonSchema,
   headersOf?: (resource: Resource) => JsonSchema,
 ];
 
-interface SuccessFacts {
-  readonly resource: Resource;
-  readonly name: string;
-  /** The called procedure, or null for another operation. */
-  readonly procedure: ProcedureSchema | null;
-}
-
 const tagOf = ({ etag }: Resource): JsonSchema => etag === null ? {} : { ETag: text };
-const rowOf = ({ name }: SuccessFacts) => json(schemaRef(name));
-const rowsOf = ({ name }: SuccessFacts) => json(objectOf({ items: arrayOf(schemaRef(name)) }));
+const rowOf = ({ name }: OperationFacts) => json(schemaRef(name));
+const rowsOf = ({ name }: OperationFacts) => json(objectOf({ items: arrayOf(schemaRef(name)) }));
 const countOf = () => json(objectOf({ count: whole }));
 
 const successes: Readonly<Record<OperationName, Success>> = {
@@ -151,7 +144,7 @@ function arrayOf(items: JsonSchema): JsonSchema {
   return { type: "array", items };
 }
 
-function pageContent({ resource: { capabilities }, name }: SuccessFacts): JsonSchema {
+function pageContent({ resource: { capabilities }, name }: OperationFacts): JsonSchema {
   const page = pageOf(schemaRef(`${name}Selection`), { totalCountEstimated: { type: "boolean" } });
   const lines = { schema: { type: "string" } };
   return {

@@ -19,6 +19,14 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
+/** An operation of a resource, and the name of the resource in the names of components. */
+export interface OperationFacts {
+  readonly resource: Resource;
+  readonly name: string;
+  /** The called procedure, or null for another operation. */
+  readonly procedure: ProcedureSchema | null;
+}
+
 export function describeProcedure(
   name: string,
   procedure: Procedure,

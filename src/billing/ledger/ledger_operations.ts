@@ -30,11 +30,7 @@ export interface OperationRecord {
   readonly reversed: number;
 }
 
-export interface ReservationRecord {
-  readonly amount: number;
-  /** The balance of the account directly after the reservation. */
-  readonly balance: number;
-  readonly expiresAt: number;
+export interface ReservationRecord extends Omit<OpenHold, "id"> {
   readonly state: ReservationState;
 }
 

@@ -1,20 +1,16 @@
-import type { RowReader } from "../../db/rows.ts";
 import { and, type Filter, termsOnSameRow } from "../../filter/filter.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { LiveAggregateQuery } from "../aggregate/incremental_aggregate.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
-import type { LiveQuery, LiveView, ShownRelation } from "../live_view.ts";
+import type { LiveQuery, ShownRelation } from "../live_view.ts";
 import type { StreamPart } from "./live_stream.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 
 /** A request for a live stream, which the resource passes to the hub. */
-export interface StreamRequest extends ScopedRequest {
+export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | "reader" | "view"> {
   /** The caller's IP address; null if unknown. */
   readonly address: string | null;
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly view: LiveView;
   /** The filter of the rows that the caller may see. */
   readonly scope: Filter;
   /** The filter of the request, and the condition "not deleted". */

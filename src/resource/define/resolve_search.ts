@@ -1,21 +1,14 @@
-import type { Driver } from "../../db/driver.ts";
-import type { RowReader } from "../../db/rows.ts";
-import type { Filter } from "../../filter/filter.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { OpenIndex } from "../../search/open_index.ts";
-import type { SearchField } from "../../search/search_index.ts";
+import type { SearchField, SearchIndex } from "../../search/search_index.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 import { type ColumnResolver, isList } from "./resolve_field_lists.ts";
 
-export interface SearchedResource {
-  readonly table: TableInfo;
-  readonly driver: Driver;
-  readonly reader: RowReader;
+export interface SearchedResource
+  extends Pick<SearchIndex, "table" | "driver" | "reader" | "undeleted" | "isIndexed"> {
   readonly readable: readonly ColumnInfo[];
-  readonly undeleted: Filter;
   readonly find: ColumnResolver;
-  isIndexed(column: ColumnInfo): boolean;
 }
 
 type Options = CheckedDefinition["options"]["search"];

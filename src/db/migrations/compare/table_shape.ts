@@ -123,9 +123,7 @@ export function isSameList(left: readonly string[], right: readonly string[]): b
     left.every((name, index) => isSameName(name, right[index] ?? ""));
 }
 
-interface TableStatements {
-  readonly schema: string | null;
-  readonly name: string;
+interface TableStatements extends TableName {
   readonly createTable: string;
   readonly createIndexes: readonly string[];
   /** Returns the primary key of a table, to which a foreign key without target columns refers. */

@@ -14,18 +14,19 @@ import { readByKeys } from "../read_rows_to_write.ts";
 import { idsOfRows, writeRecordingIds } from "../record_ids.ts";
 import { beforeCreate, beforeUpdateItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
-import { type SortedItems, sortItems, type UniqueKey, type UpsertItem } from "./sort_items.ts";
+import {
+  type ItemsToSort,
+  type SortedItems,
+  sortItems,
+  type UniqueKey,
+  type UpsertItem,
+} from "./sort_items.ts";
 import { retryIfRowsChanged, RowsChanged, withoutKey } from "../row_target.ts";
 
 /** The plan of an upsert: rows that exist are changed, and the others are created. */
-export interface UpsertPlan {
+export interface UpsertPlan extends Pick<ItemsToSort, "by" | "update" | "isCounted"> {
   readonly items: readonly KeyedItem[];
-  /** The key that identifies the rows of the items: a unique key or the primary key. */
-  readonly by: UniqueKey;
   readonly create: Grant;
-  readonly update: Grant;
-  /** True if the version of each changed row must be incremented. */
-  readonly isCounted: boolean;
 }
 
 export interface UpsertedRows extends WrittenRows {

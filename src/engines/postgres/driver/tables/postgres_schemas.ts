@@ -47,12 +47,8 @@ export async function chooseSchemas(
   return { names, first, areSeveral, leftOut };
 }
 
-interface SchemaRow {
+interface SchemaRow extends Omit<LeftOutSchema, "schema"> {
   readonly name: string;
-  /** True if the role may use the schema. */
-  readonly isOpen: boolean;
-  /** The number of tables and views in the schema that could be served. */
-  readonly tables: number;
 }
 
 async function readSchemas(

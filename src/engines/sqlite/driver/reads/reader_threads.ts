@@ -1,23 +1,18 @@
 import { FairQueue } from "../../../../runtime/queues/fair_queue.ts";
-import { type Clock, keepAlive, type Observer } from "../../../../runtime/runtime.ts";
+import { keepAlive, type Observer } from "../../../../runtime/runtime.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { DriverThreads, QueryResult, ReadLimits } from "../../../../db/driver.ts";
 import { maxWaitingReads, watchRead } from "../../../../db/read_limiter.ts";
-import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
+import { type ReaderThread, type ReaderThreadOptions, startReaderThread } from "./reader_thread.ts";
 import type { RemainingBytes } from "../read_limits.ts";
-import type { SqliteLibrary } from "../sqlite_library.ts";
-import type { ConnectionAdditions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
-export interface ReaderThreadsOptions {
-  readonly path: string;
+export interface ReaderThreadsOptions
+  extends Pick<ReaderThreadOptions, "path" | "library" | "additions" | "clock"> {
   /** The name of the database in observations. */
   readonly label: string;
-  readonly library: SqliteLibrary["source"];
-  readonly additions: ConnectionAdditions;
   readonly maxThreads: number;
-  readonly clock: Clock;
 }
 
 export interface SlowRead {
