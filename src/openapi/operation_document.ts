@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../protocol/route_description.ts";
+import { type JsonSchema, objectSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
@@ -129,9 +129,9 @@ const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSch
     // A batch cannot write related rows.
     const isNested = Object.keys(relationsInUpdateBody(resource)).length > 0;
     const patch = schemaRef(`${name}${isNested ? "Patch" : "Update"}`);
-    return { type: "object", properties: { filter, patch }, required: ["filter", "patch"] };
+    return objectSchema({ filter, patch });
   },
-  "batch-delete": () => ({ type: "object", properties: { filter }, required: ["filter"] }),
+  "batch-delete": () => objectSchema({ filter }),
   procedure: ({ procedure }) => procedure?.input ?? {},
 };
 
@@ -144,11 +144,7 @@ function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
 }
 
 function itemsOf(items: JsonSchema, maxItems: number): JsonSchema {
-  return {
-    type: "object",
-    properties: { items: { type: "array", maxItems, items } },
-    required: ["items"],
-  };
+  return objectSchema({ items: { type: "array", maxItems, items } });
 }
 
 /** Returns the codes of the problems with which a route of a resource can respond. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../protocol/route_description.ts";
+import { type JsonSchema, objectSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/sort_items.ts";
 import type { OperationName } from "../resource/model/operation.ts";
@@ -66,8 +66,9 @@ type Success = readonly [
 
 const tagOf = ({ etag }: Resource): JsonSchema => etag === null ? {} : { ETag: text };
 const rowOf = ({ name }: OperationFacts) => json(schemaRef(name));
-const rowsOf = ({ name }: OperationFacts) => json(objectOf({ items: arrayOf(schemaRef(name)) }));
-const countOf = () => json(objectOf({ count: whole }));
+const rowsOf = ({ name }: OperationFacts) =>
+  json(objectSchema({ items: arrayOf(schemaRef(name)) }));
+const countOf = () => json(objectSchema({ count: whole }));
 
 const successes: Readonly<Record<OperationName, Success>> = {
   list: [200, "A page.", pageContent],
@@ -90,7 +91,7 @@ const successes: Readonly<Record<OperationName, Success>> = {
   import: [
     200,
     "How many rows the body has, and how many were written.",
-    () => json(objectOf({ rows: whole, written: whole })),
+    () => json(objectSchema({ rows: whole, written: whole })),
   ],
   "batch-create": [201, "The created rows.", rowsOf],
   "batch-replace": [200, "The rows, in the order of the items.", rowsOf],
@@ -100,7 +101,7 @@ const successes: Readonly<Record<OperationName, Success>> = {
   procedure: [
     200,
     "What it returns.",
-    ({ procedure }) => json(objectOf({ data: procedure?.output ?? {} })),
+    ({ procedure }) => json(objectSchema({ data: procedure?.output ?? {} })),
   ],
   subscribe: [200, "The stream.", () => stream(rowStream)],
   "subscribe-aggregate": [200, "The stream.", () => stream(aggregateStream)],
@@ -114,8 +115,7 @@ function foundRows(name: string): JsonSchema {
     description: "By the key of a row, then by its field: pieces of HTML with the words in <em>.",
     additionalProperties: { type: "object", additionalProperties: arrayOf({ type: "string" }) },
   };
-  const found = objectOf({ items: arrayOf(schemaRef(name)), total: whole });
-  return { ...found, properties: { ...Object(found["properties"]), highlights: marked } };
+  return objectSchema({ items: arrayOf(schemaRef(name)), total: whole, "highlights?": marked });
 }
 
 const rowStream =
@@ -134,10 +134,6 @@ function stream(description: string): JsonSchema {
 
 function json(schema: JsonSchema): JsonSchema {
   return { "application/json": { schema } };
-}
-
-function objectOf(properties: JsonSchema): JsonSchema {
-  return { type: "object", properties, required: Object.keys(properties) };
 }
 
 function arrayOf(items: JsonSchema): JsonSchema {
@@ -166,5 +162,5 @@ function groupsOf({ groups }: Resource): JsonSchema {
     },
     required: ["key"],
   };
-  return objectOf({ groups: arrayOf(group), hasMore: { type: "boolean" } });
+  return objectSchema({ groups: arrayOf(group), hasMore: { type: "boolean" } });
 }

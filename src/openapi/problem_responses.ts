@@ -1,19 +1,14 @@
 import { problemCode, problemCodes, type ProblemSlug } from "../protocol/problem_codes.ts";
-import type { JsonSchema } from "../protocol/route_description.ts";
+import { type JsonSchema, objectSchema } from "../protocol/route_description.ts";
 import { pascalName } from "./component_names.ts";
 
 export const problemSchema: JsonSchema = {
-  type: "object",
   description: "RFC 9457.",
-  properties: {
+  ...objectSchema({
     type: { type: "string", description: "A page that explains the problem." },
-    title: { type: "string" },
-    status: { type: "integer" },
-    detail: { type: "string" },
-    code: { type: "string" },
-    details: { type: "object", additionalProperties: true },
-  },
-  required: ["type", "title", "status", "detail"],
+    ...{ title: { type: "string" }, status: { type: "integer" }, detail: { type: "string" } },
+    ...{ "code?": { type: "string" }, "details?": { type: "object", additionalProperties: true } },
+  }),
 };
 
 /** Collects the error responses of a document, so that the document contains each only once. */
