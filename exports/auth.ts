@@ -45,9 +45,11 @@ export type {
   UserOfClaims,
 } from "../src/identity/jwt/jwt_auth_options.ts";
 export {
+  type ApiKey,
   apiKeyAuth,
   type ApiKeyAuthOptions,
+  ApiKeys,
+  type NewApiKey,
   type UserOfKey,
-} from "../src/identity/keys/api_key_auth.ts";
-export { type ApiKey, ApiKeys, type NewApiKey } from "../src/identity/keys/api_keys.ts";
+} from "../src/identity/keys/api_keys.ts";
 export type { AccountPowOptions } from "../src/guard/operation_protection.ts";

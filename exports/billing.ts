@@ -4,7 +4,13 @@
  *
  * @module
  */
-export { type Billing, type BillingOptions, openBilling } from "../src/billing/open_billing.ts";
+export {
+  type Billing,
+  type BillingOptions,
+  type CreditsLedgerOptions,
+  openBilling,
+  openCreditsLedger,
+} from "../src/billing/open_billing.ts";
 export type {
   BillingOperations,
   CheckoutRequest,
@@ -22,10 +28,6 @@ export type {
 export type { BillingResolvers, UserResolver } from "../src/billing/routes/billing_routes.ts";
 export type { ReceivedDelivery } from "../src/billing/webhook/recent_deliveries.ts";
 export type { WebhookCallbacks } from "../src/billing/webhook/webhook.ts";
-export {
-  type CreditsLedgerOptions,
-  openCreditsLedger,
-} from "../src/billing/ledger/open_credits_ledger.ts";
 export type {
   CommitOptions,
   ConsumeOptions,

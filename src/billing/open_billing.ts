@@ -19,21 +19,22 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { findSecrets, secretOptionRule } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { type BillingPlan, BillingPlans, plansOptionRule } from "./billing_plan.ts";
-import { CheckoutCodes } from "./checkout_codes.ts";
-import { type BillingOperations, createBillingOperations } from "./billing_operations.ts";
+import {
+  type BillingOperations,
+  CheckoutCodes,
+  createBillingOperations,
+} from "./billing_operations.ts";
 import type { CreditsLedger } from "./ledger/credits_ledger.ts";
 import { KvLedger } from "./ledger/kv_ledger.ts";
-import { runtimeOption } from "./ledger/open_credits_ledger.ts";
 import type { BillingProvider } from "./providers/billing_provider.ts";
 import {
   type BillingResolvers,
   createBillingRoutes,
   type UserResolver,
 } from "./routes/billing_routes.ts";
-import { AccountLinks } from "./webhook/account_links.ts";
 import { createDeliveryClaims } from "./webhook/delivery_claims.ts";
 import { type ReceivedDelivery, RecentDeliveries } from "./webhook/recent_deliveries.ts";
-import { NewestSubscriptions } from "./webhook/newest_subscription.ts";
+import { AccountLinks, NewestSubscriptions } from "./webhook/newest_subscription.ts";
 import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 
 /** The options of {@link openBilling}. */
@@ -216,5 +217,56 @@ function requireSecret(
   runtime.observe({
     kind: "notice",
     message: `no webhookSecret is set: every delivery in the name of ${provider.name} is believed`,
+  });
+}
+
+/** The options of {@link openCreditsLedger}. */
+export interface CreditsLedgerOptions {
+  /** The store of the balances, such as a path or `:memory:`. The app can use the same store. */
+  readonly kv: KeyValueOption;
+  /** Clock, randomness, environment and observer. Default: those of the platform. */
+  readonly runtime?: Runtime | undefined;
+}
+
+function runtimeOption() {
+  return objectWith<Runtime>(
+    "an object with clock, random, observe and environment",
+    ...["clock", "random", "observe", "environment"],
+  );
+}
+
+export const creditsLedgerOptionRules = group(
+  {
+    kv: keyValueOptionRule().required(),
+    runtime: runtimeOption(),
+  } satisfies Described<CreditsLedgerOptions>,
+).required();
+
+/**
+ * Opens a credits ledger in a key-value store.
+ *
+ * @throws {Error} If an option is invalid. The message names the option.
+ * @example
+ * ```ts
+ * import { openCreditsLedger } from "@svc/resource-api/billing";
+ *
+ * const credits = await openCreditsLedger({ kv: ":memory:" });
+ * await credits.grant("ada", 50, { reason: "welcome" });
+ * console.log(await credits.consume("ada", 20)); // { ok: true, balance: 30, replayed: false }
+ * console.log(await credits.consume("ada", 31)); // { ok: false, balance: 30, replayed: false }
+ * const [last] = await credits.history("ada", 1);
+ * console.log(last?.kind, last?.amount, last?.balance); // consume -20 30
+ * await credits.close();
+ * ```
+ */
+export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<CreditsLedger> {
+  const place = { subject: "Cannot open the ledger", path: "" };
+  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptionRules.read(
+    options,
+    place,
+  );
+  const store = await openKeyValueStore(kv, runtime);
+  return new KvLedger(store.need("credits"), runtime, async () => {
+    if (typeof kv === "string") await store.close();
   });
 }

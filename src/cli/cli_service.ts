@@ -3,7 +3,7 @@ import type { User } from "../auth/authorize.ts";
 import { all, none } from "../filter/builders.ts";
 import type { Filter } from "../filter/filter.ts";
 import { passwordAuth } from "../identity/accounts/password_auth.ts";
-import { apiKeyAuth } from "../identity/keys/api_key_auth.ts";
+import { apiKeyAuth } from "../identity/keys/api_keys.ts";
 import { Problem } from "../problem/problem.ts";
 import type { AuthOptions, OpenConfig } from "../app/config.ts";
 import type { ResourceOptions } from "../resource/model/resource_options.ts";

@@ -1,4 +1,4 @@
-import { serializeValue, validateCommit, validatePage } from "./validate_commit.ts";
+import { serializeValue, validateCommit, validatePage } from "./memory_key_value.ts";
 import { type DenoKv, type DenoKvAtomic, encodeRecord, type KvRecord } from "./deno_kv.ts";
 import type { KeyValue, KeyValueCheck, KeyValueCommit, KeyValueCommitResult } from "./key_value.ts";
 import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";

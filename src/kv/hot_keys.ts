@@ -1,5 +1,5 @@
 import { waitBackoff } from "../runtime/backoff.ts";
-import { maxChecksPerCommit } from "./validate_commit.ts";
+import { maxChecksPerCommit } from "./memory_key_value.ts";
 import { encodeKey } from "./key_encoding.ts";
 import {
   type ComputeChange,

@@ -2,7 +2,7 @@ import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, findDenoOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
 import { requireStoreLocation, storeLocationMistake } from "./key_value_location.ts";
-import { openWhenUnlocked } from "./open_unlocked.ts";
+import { openWhenUnlocked } from "./retrying_kv.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { claimStoreFile, requireStoreFile } from "./store_file.ts";
 import type { ClaimedFile } from "../runtime/files/claimed_files.ts";

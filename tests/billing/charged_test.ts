@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { charged } from "../../src/billing/ledger/charged.ts";
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { openCreditsLedger } from "../../src/billing/open_billing.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { refuses } from "../conformance/credits_ledger.ts";

@@ -4,7 +4,7 @@
  * where it has fewer.
  */
 import type { CreditsLedger } from "../../src/billing/ledger/credits_ledger.ts";
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { openCreditsLedger } from "../../src/billing/open_billing.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";

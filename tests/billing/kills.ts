@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { openCreditsLedger } from "../../src/billing/open_billing.ts";
 import { runChild } from "../serve/child_process.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { doWork } from "./kill_process.ts";

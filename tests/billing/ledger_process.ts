@@ -1,5 +1,5 @@
 /** One of several processes that consume from one account; prints how many succeeded. */
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { openCreditsLedger } from "../../src/billing/open_billing.ts";
 import { untilAnswered } from "./ledger_model.ts";
 
 const [path = "", name = ""] = Deno.args;

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { KvLedger } from "../../src/billing/ledger/kv_ledger.ts";
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { openCreditsLedger } from "../../src/billing/open_billing.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { runChild } from "../serve/child_process.ts";

@@ -1,7 +1,7 @@
 /** One of two processes that get the same solutions; prints how often it served each. */
 import { createProofOfWork } from "../../src/guard/pow/proof_of_work.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
-import { openWhenUnlocked } from "../../src/kv/open_unlocked.ts";
+import { openWhenUnlocked } from "../../src/kv/retrying_kv.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { difficulty, facts, secret, solutionHeaders } from "./pow_support.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createMetrics, type Metrics } from "../../exports/observability.ts";
-import { MetricsShare } from "../../src/metrics/metrics_share.ts";
+import { MetricsShare } from "../../src/service/observability/component_metrics.ts";
 
 Deno.test("counters, gauges and histograms are written as Prometheus reads them", async () => {
   const metrics = createMetrics();

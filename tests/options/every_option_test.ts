@@ -3,11 +3,12 @@ import { solve, solveOptionRules } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app/app.ts";
 import { type AppConfig, serviceOptionRules } from "../../src/app/config.ts";
 import { introspectOptionRules } from "../../src/db/introspection.ts";
-import { billingOptionRules, openBilling } from "../../src/billing/open_billing.ts";
 import {
+  billingOptionRules,
   creditsLedgerOptionRules,
+  openBilling,
   openCreditsLedger,
-} from "../../src/billing/ledger/open_credits_ledger.ts";
+} from "../../src/billing/open_billing.ts";
 import {
   lemonSqueezy,
   lemonSqueezyOptionRules,
@@ -36,7 +37,7 @@ import { passwordAuthOptionRules } from "../../src/identity/accounts/password_au
 import { usersTable } from "../../src/identity/accounts/users_table.ts";
 import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
 import { jwtAuthOptionRules } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuth, apiKeyAuthOptionRules } from "../../src/identity/keys/api_key_auth.ts";
+import { apiKeyAuth, apiKeyAuthOptionRules } from "../../src/identity/keys/api_keys.ts";
 import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptionRules } from "../../src/resource/define/check_resource_definition.ts";
 import { consoleObserver, consoleObserverOptionRules } from "../../src/runtime/console_observer.ts";

@@ -6,7 +6,7 @@ import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { passwordAuthOptionRules } from "../../src/identity/accounts/password_auth_options.ts";
 import { jwtAuthOptionRules } from "../../src/identity/jwt/jwt_auth_options.ts";
-import { apiKeyAuthOptionRules } from "../../src/identity/keys/api_key_auth.ts";
+import { apiKeyAuthOptionRules } from "../../src/identity/keys/api_keys.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { futureProblems, problemExplanations } from "../../src/protocol/problem_explanations.ts";

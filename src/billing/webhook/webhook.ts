@@ -4,7 +4,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer, Random } from "../../runtime/runtime.ts";
 import type { BillingEvent, BillingPayment, NotGranted } from "../billing_event.ts";
-import type { CheckoutCodes } from "../checkout_codes.ts";
+import type { CheckoutCodes } from "../billing_operations.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import { compact } from "../providers/json_fields.ts";
 import type {
@@ -14,10 +14,9 @@ import type {
   WebhookDelivery,
 } from "../providers/billing_provider.ts";
 import { refusedDelivery } from "../providers/webhook_signature.ts";
-import type { AccountLinks } from "./account_links.ts";
 import { deliveryClaim, handledDelivery } from "./delivery_claims.ts";
 import type { RecentDeliveries } from "./recent_deliveries.ts";
-import type { NewestSubscriptions } from "./newest_subscription.ts";
+import type { AccountLinks, NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
 /** The deployer's functions that handle events. */

@@ -1,16 +1,18 @@
 import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
-import type { Transport } from "../../api/transport.ts";
+import type { Bearer, Transport } from "../../api/transport.ts";
 import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { discardedJob, type Job, type JobRow, reviveDeadJob } from "./job.ts";
-import { createOutboxJobs } from "./outbox_jobs.ts";
+import { discardedJob, type Job, type JobRow, laneOf, reviveDeadJob } from "./job.ts";
+import { createOutboxJobs, type OutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
-import { type JobTokens, sendJobs } from "./send_jobs.ts";
+import { ServiceError } from "../request/service_error.ts";
+import { type ConflictOptions, isRefusal, jobAfterRefusal, sendJob } from "./send_job.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /**
  * Creates the outbox of one user in one client. Without `identity` the outbox stores nothing,
@@ -119,4 +121,136 @@ interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard
   readonly update: UntypedChange;
   readonly replace: UntypedChange;
   delete(resource: HasHandle, target: Target, base?: Base): Write<JobRow>;
+}
+
+interface SendJobsOptions extends ConflictOptions, TabJobs {
+  readonly book: OutboxJobs;
+  readonly maxAgeMs: number;
+  readonly tokens: JobTokens;
+}
+
+/** By job id: the only token with which the job may be sent, that of its user. */
+type JobTokens = Map<string, Promise<Bearer>>;
+
+/** The pause of all jobs, of the jobs for one row, or of a resource with a rate limit. */
+interface Pause {
+  readonly isLimit: boolean;
+  failures: number;
+  until: number;
+}
+
+/**
+ * Sends jobs until the signal is aborted. Jobs for one row are sent one after the other, and jobs
+ * for up to four rows at the same time. A dead job blocks the later jobs for its row. Returns a
+ * function that ends all pauses except those of rate limits.
+ */
+function sendJobs(options: SendJobsOptions): () => void {
+  const { transport, signal, created, book } = options;
+  const { now, after, isOnline } = transport.environment;
+  const busy = new Set<string>();
+  const pauses = new Map<string, Pause>();
+  let sending = 0;
+  let cancel = () => {};
+
+  const endOf = (scope: string) => pauses.get(scope)?.until ?? 0;
+
+  function run(): void {
+    cancel();
+    if (signal.aborted || !isOnline()) return;
+    const lanes = new Set(busy);
+    let wakeAt = Infinity;
+    for (const job of book.get().jobs) {
+      const lane = laneOf(job, created);
+      if (!lanes.has(lane) && job.state === "waiting" && job.order < Infinity) {
+        const until = Math.max(endOf(lane), endOf(job.resource), endOf(""));
+        if (until > now()) wakeAt = Math.min(wakeAt, until);
+        else if (sending < 4) void attempt(job, lane);
+      }
+      lanes.add(lane);
+    }
+    if (wakeAt < Infinity) cancel = after(wakeAt - now(), run);
+  }
+
+  async function attempt(job: Job, lane: string): Promise<void> {
+    let path = lane;
+    busy.add(lane);
+    sending++;
+    try {
+      const token = await tokenOf(job, options);
+      const prepared = await book.prepare(job);
+      if (prepared !== undefined) {
+        const [sent, row] = await sendJob(job = prepared, transport, signal, token);
+        // The row has been created: its later jobs now use the path of the row. The path is not
+        // locked if jobs to the same path are already being sent.
+        if (!busy.has(sent.path)) busy.add(path = sent.path);
+        await book.end(sent, row);
+        for (const scope of [lane, job.resource, ""]) {
+          if (endOf(scope) <= now()) pauses.delete(scope);
+        }
+      }
+      sending--;
+    } catch (error) {
+      sending--;
+      try {
+        if (!isRefusal(error)) throw error;
+        await refuse(job, error, options);
+      } catch (cause) {
+        pauseAfter(cause, { job, lane, pauses }, transport.environment);
+      }
+    }
+    busy.delete(lane);
+    busy.delete(path);
+    run();
+  }
+
+  signal.addEventListener("abort", run);
+  book.subscribe(run);
+  return () => {
+    for (const pause of pauses.values()) if (!pause.isLimit) pause.until = 0;
+    run();
+  };
+}
+
+async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
+  const { book, signal } = options;
+  // Removes a discarded write, so that the page's next user cannot see it.
+  if (error.slug === "discarded") return await book.end(discardedJob(job));
+  const changed = await jobAfterRefusal(job, error, options);
+  if (!signal.aborted) await book.change(job, changed);
+}
+
+/** Returns the token with which the job must be sent, if any. Throws if it must not be sent. */
+async function tokenOf(
+  { id, createdAt }: Job,
+  { tokens, transport, maxAgeMs }: SendJobsOptions,
+): Promise<Bearer | undefined> {
+  const token = await tokens.get(id);
+  const isOfOther = token && token.value !== (await transport.tokens.current()).value;
+  const slug = isOfOther ? "discarded" : "expired";
+  if (isOfOther || transport.environment.now() - createdAt > maxAgeMs) {
+    throw new ServiceError(slug, slug);
+  }
+  return token;
+}
+
+/**
+ * Pauses the jobs that a failure concerns: after a failure without response, e.g. of the storage,
+ * only the jobs for the row. The delay grows exponentially, with full jitter, and is at least the
+ * delay that the service requested.
+ */
+function pauseAfter(
+  cause: unknown,
+  { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
+  { now, random }: ClientEnvironment,
+): void {
+  // Other thrown values than a `ServiceError` have none of these members.
+  const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
+  const isLimit = status === 429;
+  const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
+  const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
+  pauses.set(scope, pause);
+  // Failures during a pause do not count: their requests were sent before it.
+  if (pause.until <= now()) pause.failures++;
+  const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
+  pause.until = Math.max(pause.until, now() + ms);
 }

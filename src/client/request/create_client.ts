@@ -1,8 +1,12 @@
-import type { ApiOf, Client } from "../../api/resource_client.ts";
+import type { ApiOf, Client, ResourceClient } from "../../api/resource_client.ts";
 import type { CreateClientOptions } from "./client_options.ts";
-import { handle } from "../../api/handle.ts";
-import { createRequests } from "./requests.ts";
+import { type Handle, handle } from "../../api/handle.ts";
 import { createTransport } from "./transport.ts";
+import { callForValue, type CallOptions, createCalls } from "./call.ts";
+import type { ImportOptions } from "./import_rows.ts";
+import { type KeyInput, keyPath } from "./key_path.ts";
+import type { ApiResource, Page } from "../../api/rows.ts";
+import type { UpdateOptions } from "./merge_update.ts";
 
 /**
  * Creates a client of a service. The type `Api` describes the service's resources: the command
@@ -32,4 +36,81 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   });
   // The cast is safe: the service has the resources and operations that `Api` declares.
   return client as unknown as Client<Api>;
+}
+
+/**
+ * Returns the functions of a resource client, as the type `ResourceClient` declares them. The
+ * compiler cannot check responses. Rarely used code is loaded on demand.
+ */
+function createRequests(own: Handle) {
+  const call = createCalls(own);
+
+  // For an invalid key, the promise rejects, because the function is asynchronous.
+  const ofRow = (method: string, place = "") =>
+  // deno-lint-ignore require-await -- see above
+  async (key: KeyInput, options?: CallOptions, body?: unknown) =>
+    call(method, `/${keyPath(key)}${place}`)(options, body);
+
+  const ofItems =
+    (method: string, place: string) => (items: readonly unknown[], options?: CallOptions) =>
+      callForValue(call(method, place), "items")(options, { items });
+
+  const list = callForValue(call("GET", ""));
+  const get = ofRow("GET");
+  const patch = ofRow("PATCH");
+  const createBatch = ofItems("POST", "/batch");
+  const upsertBatch = ofItems("POST", "/batch/upsert");
+
+  async function* pages(options?: CallOptions) {
+    do {
+      // The cast is safe: the response to this request is a page of a list.
+      const page = await list(options) as Page<unknown>;
+      yield page;
+      options = { ...options, offset: null, cursor: page.nextCursor };
+    } while (options.cursor);
+  }
+
+  return {
+    [handle]: own,
+    list,
+    pages,
+    async *all(options?: CallOptions) {
+      for await (const page of pages(options)) yield* page.items;
+    },
+    get,
+    count: callForValue(call("GET", "/count"), "count"),
+    aggregate: callForValue(call("GET", "/aggregate")),
+    search: callForValue(call("GET", "/search")),
+    create: (body: unknown, options?: CallOptions) => call("POST", "")(options, body),
+    async update(
+      key: KeyInput,
+      mine: unknown,
+      { base, onConflict, ...options }: UpdateOptions = {},
+    ) {
+      if (!onConflict) return patch(key, options, mine);
+      const { mergeUpdate } = await import("./merge_update.ts");
+      return mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
+    },
+    replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
+      ofRow("PUT")(key, options, body),
+    delete: ofRow("DELETE"),
+    // The body is an empty object, because the service rejects cross-origin writes without JSON.
+    restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
+    createBatch,
+    upsertBatch,
+    replaceBatch: ofItems("PUT", "/batch"),
+    updateBatch: (filter: unknown, patch: unknown, options?: CallOptions) =>
+      callForValue(call("PATCH", "/batch"), "count")(options, { filter: `${filter}`, patch }),
+    deleteBatch: (filter: unknown, options?: CallOptions) =>
+      callForValue(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
+    async import(rows: Iterable<unknown>, options?: ImportOptions) {
+      const { importRows } = await import("./import_rows.ts");
+      const { randomId } = own.transport.environment;
+      return importRows(rows, { createBatch, upsertBatch, randomId }, options);
+    },
+    rpc: new Proxy({}, {
+      get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
+        callForValue(call("POST", `/rpc/${name as string}`), "data")(options, input),
+    }),
+  } satisfies Record<keyof ResourceClient<ApiResource>, unknown>;
 }

@@ -1,14 +1,13 @@
 import { whenAborted } from "../when_aborted.ts";
 import { DirectConnection } from "../live/direct_connection.ts";
-import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
+import type { LiveConnection, LiveMessage, Subscriber } from "../live/live_messages.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import { ServiceError } from "../request/service_error.ts";
 import type { WebLocks } from "../../api/web_platform.ts";
-import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /** The lock and the channel by which a user's tabs share streams. */
-export interface TabLockAndChannel {
+interface TabLockAndChannel {
   /** The name of the lock that the leader holds. */
   readonly name: string;
   readonly locks: WebLocks;
@@ -200,4 +199,36 @@ interface OwnSubscription {
   /** The number of the last request to the leader, or 0 while this tab is the leader. */
   asked: number;
   leave(): void;
+}
+
+/** A message between tabs. `tab` is the id of the other tabs' sender or receiver. */
+type TabMessage =
+  /** The sender is the new leader. Other tabs then send their subscriptions. */
+  | { readonly kind: "leader" }
+  /** The sender is hidden, and asks a visible tab to become the leader. */
+  | { readonly kind: "hidden" }
+  | { readonly kind: "visible" }
+  /** Asks the leader to retry waiting subscriptions immediately. */
+  | { readonly kind: "wake" }
+  | FollowRequest
+  | { readonly kind: "remove"; readonly tab: string; readonly key: string }
+  /** An event from the leader for a subscription of `tab`. */
+  | {
+    readonly kind: "event";
+    readonly tab: string;
+    readonly key: string;
+    /** The number of the tab's request to which the event belongs. */
+    readonly asked: number;
+    readonly message: LiveMessage;
+  };
+
+/** A subscription that a tab sends to the leader. It replaces an earlier one with the same key. */
+interface FollowRequest {
+  readonly kind: "add";
+  readonly tab: string;
+  readonly key: string;
+  readonly path: string;
+  readonly token: string | null;
+  /** The number of streams that the tab has requested so far, including this one. */
+  readonly asked: number;
 }
