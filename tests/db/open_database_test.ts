@@ -139,6 +139,9 @@ for (const library of ["sqlite", "node-sqlite"]) {
       CREATE VIEW labelled AS SELECT id, "a label" AS label FROM cache`);
     const read = await openDatabase(`${library}:${path}`, { readOnly: true });
     assertEquals((await run(read, "SELECT label FROM labelled")).rows, [["a label"]]);
+    // A setting of reads belongs to the connection that reads.
+    await run(read, "PRAGMA cache_size = 123");
+    assertEquals((await run(read, "PRAGMA cache_size")).rows, [[123]]);
     assertEquals((await read.introspect()).leftOut.map(({ table }) => table), ["broken"]);
     await read.close();
   });

@@ -187,8 +187,9 @@ const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
 /** Matches statements that begin or end transactions. Savepoints only nest in them. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
-/** Matches a PRAGMA that changes a setting of the connection, which belongs to the writing one. */
-const settings = /^PRAGMA\s+(?:\w+\.)?\w+(?:\s*=|(?<!_(?:x?info|list|check))\s*\()/i;
+/** Matches a PRAGMA that changes what writes do. Others, such as `cache_size`, tune the reads. */
+const settings =
+  /^PRAGMA\s+(?:\w+\.)?(?:(?:defer_)?foreign_keys|ignore_check_constraints|legacy_alter_table|query_only|recursive_triggers|secure_delete|synchronous|trusted_schema|writable_schema)\s*[=(]/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
 /** Converts a whole number to a bigint, because the libraries would bind the number as 1.0. */
