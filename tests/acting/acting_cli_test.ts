@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createApp } from "../../mod.ts";
+import { actAsSupabase } from "../../src/cli/database/act_as_supabase.ts";
 import { prepareService } from "../../src/cli/prepare_service.ts";
 import { parseServeArguments } from "../../src/cli/serve_arguments.ts";
 import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
@@ -113,6 +114,15 @@ testOnPostgres("--act-as supabase serves the tables by their policies", async (u
     await runScript(admin, `DROP OWNED BY ${login};\nDROP ROLE ${login}`);
     await admin.close();
   }
+});
+
+Deno.test("policies can read the claims of an anonymous caller as JSON", () => {
+  const environment = (name: string) => name === "SUPABASE_JWT_SECRET" ? secret : undefined;
+  const { actAs } = actAsSupabase({ environment });
+  assertEquals(actAs?.as(null), {
+    role: "anon",
+    settings: { "request.jwt.claims": '{"role":"anon"}' },
+  });
 });
 
 Deno.test("--act-as names supabase, and excludes other sources of rights", () => {

@@ -36,11 +36,10 @@ export function actAsSupabase({ environment }: Pick<Runtime, "environment">): Su
     actAs: {
       roles,
       as(user) {
-        if (user === null) return { role: "anon" };
-        const { id, claims } = user;
-        const role = String(claims?.role);
-        const told = JSON.stringify({ ...claims, sub: id, role });
-        return { role, settings: { "request.jwt.claims": told } };
+        const role = user === null ? "anon" : String(user.claims?.role);
+        // Policies read the claims as JSON, also for anonymous callers.
+        const told = user === null ? { role } : { ...user.claims, sub: user.id, role };
+        return { role, settings: { "request.jwt.claims": JSON.stringify(told) } };
       },
     },
   };
