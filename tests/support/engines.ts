@@ -105,6 +105,11 @@ async function pgliteTemplate(): Promise<string> {
   // Each start fills its buffers with zeros, which are 128 MB by default.
   const settings = "shared_buffers = 4MB\n";
   await Deno.writeTextFile(`${folder}/data/postgresql.conf`, settings, { append: true });
+  // The databases template0 and template1 are two thirds of all files, of which each test has copies,
+  // and no test creates a database in a PGlite.
+  for (const template of ["1", "4"]) {
+    await Deno.remove(`${folder}/data/base/${template}`, { recursive: true });
+  }
   if (ofRun === undefined) {
     addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
     return `${folder}/data`;
