@@ -6,9 +6,8 @@ import type { ServeCommand } from "./serve_arguments.ts";
 import { makeServiceToken } from "./cli_service.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
-import { openReopening } from "./reopen/reopening_service.ts";
+import { openReopening, withSharedSecrets } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
-import { withSharedSecrets } from "./reopen/shared_secrets.ts";
 
 /** Serves in this process until a signal stops it. Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {

@@ -1,6 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { openReopening } from "../../src/cli/reopen/reopening_service.ts";
-import { withSharedSecrets } from "../../src/cli/reopen/shared_secrets.ts";
+import { openReopening, withSharedSecrets } from "../../src/cli/reopen/reopening_service.ts";
 import { prepareService } from "../../src/cli/prepare_service.ts";
 import { openService } from "../../src/cli/run_service.ts";
 import { parseServeArguments } from "../../src/cli/serve_arguments.ts";

@@ -6,8 +6,7 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights, makeServiceToken } from "../cli_service.ts";
 import { reportFailure } from "../printable.ts";
 import { serveDatabase } from "../database/serve_database.ts";
-import { openReopening } from "../reopen/reopening_service.ts";
-import { withSharedSecrets } from "../reopen/shared_secrets.ts";
+import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts";
 import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 

@@ -7,9 +7,8 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { serveApp, type ServeConfig } from "../../app/serve.ts";
 import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
-import { openReopening } from "../reopen/reopening_service.ts";
+import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
-import { withSharedSecrets } from "../reopen/shared_secrets.ts";
 import { filterPort } from "./port_filter.ts";
 import {
   enveloped,

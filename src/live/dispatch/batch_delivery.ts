@@ -5,11 +5,10 @@ import {
 } from "../../db/changes/log_position.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResumeTokens } from "../stream/resume_token.ts";
-import { EventRenderer } from "./event_renderer.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 import { type InvalidationReason, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import { sharedIdentity } from "../match/matcher.ts";
-import type { SubscriberGroup } from "./subscriber_group.ts";
+import { EventRenderer, type SubscriberGroup } from "./subscriber_group.ts";
 import type { Transition } from "../match/row_change.ts";
 import { runAfterPendingIo } from "../../runtime/runtime.ts";
 

@@ -2,9 +2,8 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import { logPositionOrdinal, type Position } from "../../db/changes/log_position.ts";
 import { compareKeys, type Key } from "../../plan/key.ts";
-import { EventRenderer } from "../dispatch/event_renderer.ts";
 import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
-import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import { EventRenderer, type SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import {
   type AffectedGroup,
   AffectedParents,

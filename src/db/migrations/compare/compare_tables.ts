@@ -1,8 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { normalizeSql, type SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 import type { ComparisonFacts } from "../../engine/migration_facts.ts";
-import { compareConstraints } from "./compare_constraints.ts";
-import type { Difference, DifferenceKind } from "./difference.ts";
+import { compareConstraints, type Difference, type DifferenceKind } from "./difference.ts";
 import { createRenamer, withNewNames } from "./new_names.ts";
 import {
   type ColumnShape,

@@ -1,5 +1,5 @@
 import { normalizeSql } from "../../../sql/statements/normal_sql.ts";
-import { isSameIndex } from "../compare/compare_constraints.ts";
+import { isSameIndex } from "../compare/difference.ts";
 import { isSameSet } from "../compare/table_shape.ts";
 import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 

@@ -25,7 +25,7 @@ import {
 import { protectedItems } from "./protected_items.ts";
 
 /** The values of nested rows after their before-hooks, which run before the transaction. */
-export type PreparedValues = Awaited<ReturnType<typeof prepareSteps>>;
+type PreparedValues = Awaited<ReturnType<typeof prepareSteps>>;
 
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
@@ -132,4 +132,19 @@ async function prepareRow(
 
 function missingRow(): never {
   throw new Error("The row of an update with a before-hook was not read");
+}
+
+export interface WriteState {
+  readonly prepared: PreparedValues;
+  readonly plan: NestedPlan;
+  readonly call: ResourceCall;
+  /** True in the last attempt, in which a conflict with another request fails the write. */
+  readonly isLast: boolean;
+  readonly written: Map<NestedRow, Row>;
+}
+
+export function storedRow(row: NestedRow, written: ReadonlyMap<NestedRow, Row>): Row {
+  const stored = written.get(row);
+  if (stored === undefined) throw new Error("A row of the body was not written");
+  return stored;
 }

@@ -19,7 +19,7 @@ import {
   rowToUpdate,
 } from "./nested_plan.ts";
 import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
-import { storedRow, type WriteState } from "./write_state.ts";
+import { storedRow, type WriteState } from "./prepare_steps.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
 /** Writes all nested rows in a transaction, step by step, and runs the after-hooks. */

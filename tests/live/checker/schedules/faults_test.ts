@@ -10,8 +10,10 @@ import {
   notEqualOperator,
 } from "../../../../src/filter/operators/operator_registry.ts";
 import type { InMemoryMatcher } from "../../../../src/filter/match/in_memory_matcher.ts";
-import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
-import type { SubscriberGroup } from "../../../../src/live/dispatch/subscriber_group.ts";
+import {
+  EventRenderer,
+  type SubscriberGroup,
+} from "../../../../src/live/dispatch/subscriber_group.ts";
 import { EqualityIndex } from "../../../../src/live/match/equality_index.ts";
 import { ChangeHistory } from "../../../../src/live/feed/change_history.ts";
 import { type SnapshotPage, SnapshotReader } from "../../../../src/live/stream/snapshot_reader.ts";

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { EventRenderer } from "../../../../src/live/dispatch/event_renderer.ts";
+import { EventRenderer } from "../../../../src/live/dispatch/subscriber_group.ts";
 import type { RowChange, Transition } from "../../../../src/live/match/row_change.ts";
 import { RelatedFilterDispatch } from "../../../../src/live/dispatch/related_filter_dispatch.ts";
 import { all } from "../../../../src/filter/builders.ts";

@@ -15,8 +15,8 @@ import { slicesOf } from "../../read_rows_to_write.ts";
 import { commonBodyPath, insertLinks, type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
 import { lockRowsOfStep, prepareRelated } from "./prepare_relation_change.ts";
-import type { RelatedRow } from "./related_row.ts";
-import { storedRow, type WriteState } from "../write_state.ts";
+import type { RelatedRow } from "./resolve_children.ts";
+import { storedRow, type WriteState } from "../prepare_steps.ts";
 
 /** Locks and changes related rows. Throws {@link RowsChanged} if hooks ran for other rows. */
 export async function relateRows(
