@@ -11,6 +11,7 @@ const notes = table("notes", {
   meta: json(),
   rank: integer(),
   secret: json(),
+  level: json(),
   owner: text().notNull(),
   gone: boolean().notNull(),
 });
@@ -23,7 +24,15 @@ const served = () => ({
         read: ({ id }) => eq(notes.owner, id),
       },
       softDelete: { field: notes.gone },
-      fields: { readable: [notes.id, notes.meta, notes.rank] },
+      fields: {
+        readable: {
+          all: [notes.id, notes.meta, notes.rank, notes.level],
+          by: (user) => [
+            ...[notes.id, notes.meta, notes.rank],
+            ...(user?.id === "ada" ? [notes.level] : []),
+          ],
+        },
+      },
       capabilities: { enableExport: true },
       relations: {
         parents: { type: "hasMany", resource: notes, foreignKey: notes.rank },
@@ -179,6 +188,14 @@ testOnDialects(
         assertEquals(status, 400);
         const ofHidden = [400, String(unknown).replace("absent", "secret")];
         assertEquals(await problemOf(`select=id,secret${path}`), ofHidden);
+      }
+
+      // The path into a field that only other users can read is ignored, as the field is.
+      const ofAda = await get("/api/notes?select=id,level.x&limit=1", { "x-user": "ada" });
+      assertEquals(ofAda.body.items.map(Object.keys), [["id", "level"]]);
+      for (const field of ["level", "level.x"]) {
+        const { status, body } = await get(`/api/notes?select=id,${field}&limit=1`);
+        assertEquals([status, body.items.map(Object.keys)], [200, [["id"]]], field);
       }
 
       const refused: readonly (readonly [query: string, words: string])[] = [

@@ -34,17 +34,17 @@ export interface Selection {
  * Hidden names look like unknown names. A field that only other users can read is ignored.
  */
 export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
-  const { fields: { readable }, strictQuery } = resource;
+  const { fields: { readable }, strictQuery, withheld } = resource;
   const items = splitNames(text);
   const names = new Set(items.map(nameOfItem));
   const whole = readable.filter((column) => names.has(column.name));
   if (whole.length === names.size) return { visible: whole, parts: null };
   const paths = new Map<ColumnInfo, DocumentPath["path"][]>();
   for (const item of items) {
-    const found = item.includes(".") ? documentPathOf(item, readable) : null;
+    const found = item.includes(".") ? documentPathOf(item, [...readable, ...withheld]) : null;
     if (found === null) continue;
     names.delete(nameOfItem(item));
-    if (whole.includes(found.source)) continue;
+    if (whole.includes(found.source) || withheld.has(found.source)) continue;
     paths.set(found.source, [...paths.get(found.source) ?? [], found.path]);
   }
   if (strictQuery) requireKnown(names, resource, include);
