@@ -7,46 +7,21 @@ import {
   storeOptions,
 } from "./command_options.ts";
 import {
-  type CreditsCommand,
-  creditsHelp,
   parseCreditsArguments,
-} from "./credits/credits_arguments.ts";
-import { additionsHelp } from "./database/additions.ts";
-import {
-  type DescribeCommand,
-  describeHelp,
   parseDescribeArguments,
-} from "./describe/describe_arguments.ts";
-import { type ImportCommand, importHelp, parseImportArguments } from "./import/import_arguments.ts";
-import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
-import {
-  type MigrateCommand,
-  migrateHelp,
-  parseMigrateArguments,
-} from "./migrate/migrate_arguments.ts";
-import { type OutboxCommand, outboxHelp, parseOutboxArguments } from "./search/outbox_arguments.ts";
-import { parseSearchArguments, type SearchCommand, searchHelp } from "./search/search_arguments.ts";
+  parseMcpArguments,
+  parseOutboxArguments,
+  parseSearchArguments,
+  parseUninstallArguments,
+} from "./command_arguments.ts";
+import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
+import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
 import { parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
 import { serveOptionsHelp } from "./serve_options.ts";
-import {
-  parseUninstallArguments,
-  type UninstallCommand,
-  uninstallHelp,
-} from "./uninstall/uninstall_arguments.ts";
 
 export type KeysCommand = ReturnType<typeof parseKeysArguments>;
 export type UsersCommand = ReturnType<typeof parseUsersArguments>;
 
-const accountHelp = `API keys and accounts, of service.config.ts, or in --kv FILE:
-  keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]
-  keys list
-  keys revoke ID
-  users add EMAIL [--name NAME] [--roles A,B] [--password-stdin]
-  users list
-  users role EMAIL [A,B]                these roles and no others
-  users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
-
-/** Parses the arguments of the command `keys`. Throws a {@link Misuse}. */
 function parseKeysArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("keys", args, {
     ...storeOptions,
@@ -58,7 +33,6 @@ function parseKeysArguments(args: readonly string[]) {
   return { kind: "keys" as const, ...readStoreArguments(words), action: keysAction(verb, words) };
 }
 
-/** Parses the arguments of the command `users`. Throws a {@link Misuse}. */
 function parseUsersArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("users", args, {
     ...storeOptions,
@@ -137,17 +111,10 @@ function durationOf(given: string): number {
 }
 
 /** A command to run, as opposed to a request for the help or the version. */
-export type RunnableCommand =
-  | KeysCommand
-  | UsersCommand
-  | CreditsCommand
-  | DescribeCommand
-  | ImportCommand
-  | McpCommand
-  | MigrateCommand
-  | SearchCommand
-  | UninstallCommand
-  | OutboxCommand;
+export type RunnableCommand = Exclude<
+  ReturnType<typeof commandOf>,
+  { readonly kind: "serve" | "version" }
+>;
 
 /** A parsed command. `misused` contains the reason why the arguments are invalid. */
 export type Command =
@@ -168,7 +135,7 @@ export function parseArguments(args: readonly string[]): Command {
   }
 }
 
-function commandOf(args: readonly string[]): Command {
+function commandOf(args: readonly string[]) {
   const [name, ...rest] = args;
   switch (name) {
     case "keys":
@@ -210,23 +177,61 @@ postgres://…, pglite:PATH
 Options:
 ${serveOptionsHelp}
 
-${accountHelp}
+API keys and accounts, of service.config.ts, or in --kv FILE:
+  keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]
+  keys list
+  keys revoke ID
+  users add EMAIL [--name NAME] [--roles A,B] [--password-stdin]
+  users list
+  users role EMAIL [A,B]                these roles and no others
+  users disable EMAIL                   ends its sessions; users enable EMAIL takes it back
 
-${creditsHelp}
+Credits, in the store of service.config.ts, or in --kv FILE; --json:
+  credits balance ACCOUNT
+  credits history ACCOUNT [--count 20]  the newest entries first
+  credits grant ACCOUNT AMOUNT [--reason TEXT] [--key KEY]
+  credits consume ACCOUNT AMOUNT [--reason TEXT] [--key KEY] [--allow-negative]
+  credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
+  credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit
 
-${describeHelp}
+Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
+  types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output
+  types [FILE | URL] --check API.D.TS   1 where this file differs from them
+  openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check
 
 ${importHelp}
 
-${mcpHelp}
+MCP over the standard streams, for the configuration of a client:
+  mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write
 
-${searchHelp}
-${outboxHelp}
+Search, of service.config.ts, of another FILE, or of a database:
+  search reindex [--config FILE]              index every row again, with progress
+  search reindex DATABASE [--schema NAMES]    the same, for a database
+  search outbox [stats]     what waits in the store of service.config.ts, or
+                            in --kv FILE; --json
+  search outbox dead        what failed too often, and why; search outbox
+                            replay tries it again
 
-${migrateHelp}
+Changing tables:
+  migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
+                         that --tables FILE exports; the statements are shown first
+      --dry-run          only show them
+      --yes              do not ask
+      --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
+      --keep NAME        table.column is declared no more and stays: it is not renamed
+      --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
+      --baseline         note these files as applied, and run none
+      --resume           continue a file with "-- no transaction" that has stopped
+      --down N           undo the last N files by their files 0001_name.down.sql
+      --write NAME       write the statements to a new file of --migrations DIR, and run none
+      --check            exit with 1 if the tables differ; with --migrations DIR, run the files in
+                         DATABASE first, which must be empty
 
-${uninstallHelp}
+Leaving a database as it was:
+  uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
+                         --search have added
 
-${additionsHelp}
+The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
+a SQLite file.
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;

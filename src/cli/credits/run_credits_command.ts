@@ -6,7 +6,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
-import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
+import type { CreditsAction, CreditsCommand } from "../command_arguments.ts";
 
 /** Runs the command `credits`, and returns the exit code. */
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {

@@ -11,10 +11,6 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-export const additionsHelp =
-  `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
-a SQLite file.`;
-
 /** The SQL functions and extensions that a command adds to the SQLite file. */
 export interface GivenAdditions {
   /** The functions and extensions; absent if the arguments name none. */

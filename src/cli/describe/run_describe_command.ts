@@ -6,7 +6,7 @@ import type { JsonSchema } from "../../protocol/route_description.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { requireConfiguration } from "../configuration_file.ts";
-import type { DescribeCommand } from "./describe_arguments.ts";
+import type { DescribeCommand } from "../command_arguments.ts";
 import { reportFailure } from "../printable.ts";
 
 /** Prints a service's description, or compares it with a file. Returns 1 if they differ. */

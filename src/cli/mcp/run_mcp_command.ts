@@ -8,7 +8,7 @@ import { reportFailure } from "../printable.ts";
 import { serveDatabase } from "../database/serve_database.ts";
 import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts";
 import { type OpenService, openService } from "../run_service.ts";
-import type { McpCommand } from "./mcp_arguments.ts";
+import type { McpCommand } from "../command_arguments.ts";
 
 /** Serves a database by MCP on the standard input and output, with the rights of the operator. */
 export async function runMcpCommand(

@@ -33,22 +33,6 @@ export interface MigrateCommand extends GivenAdditions {
   readonly keep: readonly string[];
 }
 
-export const migrateHelp = `Changing tables:
-  migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
-                         that --tables FILE exports; the statements are shown first
-      --dry-run          only show them
-      --yes              do not ask
-      --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
-      --keep NAME        table.column is declared no more and stays: it is not renamed
-      --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
-      --baseline         note these files as applied, and run none
-      --resume           continue a file with "-- no transaction" that has stopped
-      --down N           undo the last N files by their files 0001_name.down.sql
-      --write NAME       write the statements to a new file of --migrations DIR, and run none
-      --check            exit with 1 if the tables differ; with --migrations DIR, run the files in
-                         DATABASE first, which must be empty`;
-
-/** Parses the arguments of the command `migrate`. Throws a {@link Misuse}. */
 export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
   const words = readCommandWords("migrate", args, {
     db: { type: "string" },

@@ -5,7 +5,7 @@ import { OutboxStore } from "../../search/outbox/outbox_store.ts";
 import { searchOutboxOptionRules } from "../../search/outbox/search_outbox_options.ts";
 import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
-import type { OutboxCommand } from "./outbox_arguments.ts";
+import type { OutboxCommand } from "../command_arguments.ts";
 
 /** Runs the command `search outbox`, and returns the exit code. */
 export async function runOutboxCommand(command: OutboxCommand): Promise<number> {

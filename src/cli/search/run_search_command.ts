@@ -4,7 +4,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
 import { reportFailure } from "../printable.ts";
-import type { SearchCommand } from "./search_arguments.ts";
+import type { SearchCommand } from "../command_arguments.ts";
 import type { ReindexProgress } from "../../search/search_indexes.ts";
 
 /** Runs the command `search`, which indexes all rows again. Returns the exit code. */

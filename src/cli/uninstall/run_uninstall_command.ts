@@ -3,7 +3,7 @@ import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
 import { databaseUrl } from "../database/resolve_database_url.ts";
 import { printable, reportFailure } from "../printable.ts";
-import type { UninstallCommand } from "./uninstall_arguments.ts";
+import type { UninstallCommand } from "../command_arguments.ts";
 
 /** Runs the `uninstall` command, and returns the exit code. */
 export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {

@@ -1,0 +1,199 @@
+import {
+  type CommandWords,
+  configOption,
+  Misuse,
+  readCommandWords,
+  readStoreArguments,
+  readVerbWords,
+  storeOptions,
+} from "./command_options.ts";
+import { additionOptions, readAdditions, readSchemaOption } from "./database/additions.ts";
+
+export type CreditsCommand = ReturnType<typeof parseCreditsArguments>;
+export type CreditsAction = CreditsCommand["action"];
+
+export function parseCreditsArguments(args: readonly string[]) {
+  const { verb, words } = readVerbWords("credits", args, {
+    ...storeOptions,
+    json: { type: "boolean" },
+    count: { type: "string" },
+    amount: { type: "string" },
+    reason: { type: "string" },
+    key: { type: "string" },
+    "allow-negative": { type: "boolean" },
+  }, {
+    balance: [],
+    history: ["count"],
+    grant: ["reason", "key"],
+    consume: ["reason", "key", "allow-negative"],
+    reverse: ["amount", "reason", "key"],
+    audit: [],
+  });
+  return {
+    kind: "credits" as const,
+    ...readStoreArguments(words),
+    json: words.flag("json"),
+    action: actionOf(verb, words),
+  };
+}
+
+function actionOf(
+  verb: "balance" | "history" | "grant" | "consume" | "reverse" | "audit",
+  { positionals: [subject, amount, ...more], text, flag }: CommandWords<
+    "count" | "amount" | "reason" | "key" | "allow-negative"
+  >,
+) {
+  const command = `credits ${verb}`;
+  const takesAmount = verb === "grant" || verb === "consume";
+  const extra = takesAmount ? more[0] : amount;
+  if (extra !== undefined) throw new Misuse(`${command} takes no "${extra}"`);
+  if (verb === "audit") return { verb, account: subject };
+  if (subject === undefined) {
+    throw new Misuse(
+      `${command} needs ${verb === "reverse" ? "the key of a grant" : "an account"}`,
+    );
+  }
+  const [reason, key] = [text("reason") ?? undefined, text("key") ?? undefined];
+  switch (verb) {
+    case "balance":
+      return { verb, account: subject };
+    case "history":
+      return {
+        verb,
+        account: subject,
+        count: wholeOf(`${command} takes --count`, text("count") ?? "20"),
+      };
+    case "reverse": {
+      const given = text("amount");
+      const amount = given === null ? undefined : wholeOf(`${command} takes --amount`, given);
+      return { verb, grantKey: subject, amount, reason, key };
+    }
+    default: {
+      if (amount === undefined) throw new Misuse(`${command} needs an amount`);
+      return {
+        ...{ verb, account: subject, amount: wholeOf(`${command} takes the amount`, amount) },
+        ...{ reason, key, allowNegative: flag("allow-negative") },
+      };
+    }
+  }
+}
+
+function wholeOf(what: string, given: string): number {
+  // `Number()` would also accept notations like `1e3` and `0x10`.
+  const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
+  if (Number.isSafeInteger(whole) && whole >= 1) return whole;
+  throw new Misuse(`${what} as a whole number from 1 to 2^53 - 1, not "${given}"`);
+}
+
+export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
+
+/** A description: TypeScript declarations or an OpenAPI document. */
+type DescriptionForm = "types" | "openapi";
+
+export function parseDescribeArguments(form: DescriptionForm, args: readonly string[]) {
+  const words = readCommandWords(form, args, {
+    config: configOption,
+    token: { type: "string" },
+    check: { type: "string" },
+    ...(form === "openapi" ? { yaml: { type: "boolean" } as const } : {}),
+  });
+  const [source, extra] = words.positionals;
+  const config = words.text("config");
+  if (extra !== undefined) {
+    throw new Misuse(`${form} takes one file or URL: "${extra}" is too much`);
+  }
+  if (source !== undefined && config !== null) {
+    throw new Misuse(`${form} takes "${source}" or --config, not both`);
+  }
+  const isUrl = source !== undefined && /^https?:\/\//i.test(source);
+  if (isUrl && URL.parse(source) === null) throw new Misuse(`${form}: "${source}" is no URL`);
+  if (source !== undefined && !isUrl && !/\.[cm]?[jt]s$/i.test(source)) {
+    throw new Misuse(
+      `${form} takes a configuration or the URL of a service, not "${source}": ` +
+        "start the service of a database, and give its URL",
+    );
+  }
+  const token = words.text("token");
+  if (token !== null && !isUrl) throw new Misuse(`${form} takes --token with a URL only`);
+  return {
+    kind: "describe" as const,
+    form,
+    yaml: words.flag("yaml"),
+    url: isUrl ? source : null,
+    config: isUrl ? null : source ?? config,
+    token,
+    check: words.text("check"),
+  };
+}
+
+/** The arguments of the command `mcp`: it serves a database to the program that started it. */
+export type McpCommand = ReturnType<typeof parseMcpArguments>;
+
+export function parseMcpArguments(args: readonly string[]) {
+  const words = readCommandWords("mcp", args, {
+    write: { type: "boolean" },
+    schema: { type: "string" },
+    ...additionOptions,
+  });
+  const [database, extra] = words.positionals;
+  if (database === undefined) throw new Misuse("mcp needs a database: a SQLite file or a URL");
+  if (extra !== undefined) throw new Misuse(`mcp takes one database: "${extra}" is one too many`);
+  return {
+    ...{
+      kind: "mcp" as const,
+      database,
+      write: words.flag("write"),
+      schemas: readSchemaOption(words),
+    },
+    ...readAdditions(words, database),
+  };
+}
+
+/** The arguments of the command `search`, which indexes all rows again. */
+export type SearchCommand = ReturnType<typeof parseSearchArguments>;
+
+export function parseSearchArguments(args: readonly string[]) {
+  const words = readCommandWords("search", args, {
+    config: configOption,
+    schema: { type: "string" },
+    ...additionOptions,
+  });
+  const [action, database = null, extra] = words.positionals;
+  if (action !== "reindex") throw new Misuse("search takes one action: reindex");
+  if (extra !== undefined) {
+    throw new Misuse(`search reindex takes one database: "${extra}" is too much`);
+  }
+  const config = words.text("config");
+  if (database !== null && config !== null) {
+    throw new Misuse("search reindex takes a database or --config, not both");
+  }
+  const schemas = readSchemaOption(words);
+  return { kind: "search" as const, database, config, schemas, ...readAdditions(words, database) };
+}
+
+export type OutboxCommand = ReturnType<typeof parseOutboxArguments>;
+
+const verbs = ["stats", "dead", "replay"] as const;
+
+export function parseOutboxArguments(args: readonly string[]) {
+  const words = readCommandWords("search outbox", args, {
+    ...storeOptions,
+    json: { type: "boolean" },
+  });
+  const [given = "stats", extra] = words.positionals;
+  const verb = verbs.find((name) => name === given);
+  if (verb === undefined || extra !== undefined) {
+    throw new Misuse(`search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`);
+  }
+  return { kind: "outbox" as const, verb, ...readStoreArguments(words), json: words.flag("json") };
+}
+
+export type UninstallCommand = ReturnType<typeof parseUninstallArguments>;
+
+export function parseUninstallArguments(args: readonly string[]) {
+  const [database, extra] = readCommandWords("uninstall", args, {}).positionals;
+  if (database !== undefined && extra === undefined) {
+    return { kind: "uninstall" as const, database };
+  }
+  throw new Misuse("uninstall takes one database: name its file or URL");
+}
