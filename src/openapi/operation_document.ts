@@ -3,7 +3,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { isRead, type Route } from "../resource/routes/endpoint.ts";
-import { pascalName } from "./component_names.ts";
+import { pascalName, uniqueNames } from "./component_names.ts";
 import { keySegmentSchema } from "./column_json_schema.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import {
@@ -42,7 +42,7 @@ export function operationDocument(
     ...requestHeaders(route, resource, facts),
   ];
   return {
-    operationId: operationId(route, name, procedure?.name ?? null),
+    operationId: operationId(route, name, procedureId(procedure?.name ?? null, resource)),
     summary: procedure === null
       ? `${operationProperties[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure.name} (${resource.name})`,
@@ -85,9 +85,16 @@ function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
 
+/** Returns a name of ASCII letters and digits that no other procedure of the resource has. */
+function procedureId(name: string | null, { procedures }: Resource): string | null {
+  const names = [...procedures.keys()];
+  const ids = uniqueNames(names.map(pascalName), [""], []);
+  return name === null ? null : ids[names.indexOf(name)] ?? null;
+}
+
 function operationId({ endpoint, method }: Route, name: string, procedure: string | null): string {
   if (procedure !== null) {
-    return `${method === "GET" ? "read" : "call"}${name}${pascalName(procedure)}`;
+    return `${method === "GET" ? "read" : "call"}${name}${procedure}`;
   }
   const [verb = "", ...rest] = endpoint.name.split("-");
   return verb + rest.map(pascalName).join("") + name;

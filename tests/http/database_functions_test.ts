@@ -494,7 +494,12 @@ Deno.test("--functions names functions of Postgres, or a module for SQLite", () 
 
 testOnPostgres("the command line serves functions, and volatile ones for writers", async (url) => {
   const db = await openDatabase(url);
-  await runScript(db.driver, script);
+  await runScript(
+    db.driver,
+    `${script}CREATE TABLE functions (id integer PRIMARY KEY);
+CREATE FUNCTION get_user() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION "getUser"() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2'`,
+  );
   await db.close();
   const token = "a-printed-token";
   for (const flags of [[], ["--write"]]) {
@@ -505,7 +510,7 @@ testOnPostgres("the command line serves functions, and volatile ones for writers
     const app = await createApp({ secret: "sixteen or more characters", ...config });
     const status = async (method: string, path: string, headers = {}) => {
       const response = await app.fetch(
-        new Request(`http://127.0.0.1/api/functions/rpc/${path}`, {
+        new Request(`http://127.0.0.1/api/db_functions/rpc/${path}`, {
           method,
           headers: { host: "127.0.0.1", "content-type": "application/json", ...headers },
           ...(method === "POST" ? { body: "{}" } : {}),
@@ -516,6 +521,8 @@ testOnPostgres("the command line serves functions, and volatile ones for writers
     };
     const isWritable = flags.length > 0;
     assertEquals(await status("GET", "add?a=1"), 200);
+    const ids = JSON.stringify(app.openapi()).match(/"operationId":"[^"]*/g) ?? [];
+    assertEquals(new Set(ids).size, ids.length);
     assertEquals(await status("POST", "clear"), isWritable ? 401 : 405);
     const authorization = `Bearer ${token}`;
     assertEquals(await status("POST", "clear", { authorization }), isWritable ? 200 : 405);

@@ -109,7 +109,7 @@ export async function serveDatabase(
             path: accountsIn !== undefined && table.name === "auth" ? pathWithAccounts : undefined,
           })
         ),
-        ...functionsResource(functions, rights, acting !== null),
+        ...functionsResource(functions, tables, rights, acting !== null),
       ],
       ...(acting === null ? {} : { auth: acting.auth, actAs: acting.actAs }),
     },
@@ -284,12 +284,13 @@ async function withSchema(url: string, schema: string): Promise<string> {
 }
 
 /**
- * Returns the resource `functions`, whose procedures call the functions of the database, or an
- * empty list without functions. Volatile functions need the right to write, unless policies of the
+ * Returns the resource `functions`, or `db_functions` next to a table of this name. Its procedures
+ * call the functions of the database. Returns an empty list without functions. Volatile functions need the right to write, unless policies of the
  * database determine the rights.
  */
 function functionsResource(
   functions: Introspection["functions"],
+  tables: readonly TableInfo[],
   { readsNeedToken, writable }: CliRights,
   hasPolicies: boolean,
 ): readonly ResourceDefinition[] {
@@ -305,9 +306,11 @@ function functionsResource(
       ...(isOpen ? {} : { permits: isWriter }),
     }];
   }));
+  let name = "functions";
+  while (tables.some(({ label }) => label === name)) name = `db_${name}`;
   // The resource has no rows, so its table has no columns.
   const table = createTableInfo({
-    ...{ name: "functions", schema: null, columns: [], foreignKeys: [], own: false },
+    ...{ name, schema: null, columns: [], foreignKeys: [], own: false },
   });
   const capabilities = { enableAggregations: false };
   return [resource(table, { id: [], strictInput: true, capabilities, procedures })];
