@@ -172,7 +172,8 @@ function describe(tables: readonly TableInfo[], name: string): string[] {
 
 function describeDefault({ default: value }: ColumnInfo): string | null {
   if (value === null) return null;
-  return value.kind === "value" ? `=${JSON.stringify(value.value)}` : `=${value.kind}`;
+  const hasValue = value.kind !== "function" && value.value !== undefined;
+  return hasValue ? `=${JSON.stringify(value.value)}` : `=${value.kind}`;
 }
 
 function find(tables: readonly TableInfo[], name: string): TableInfo {
