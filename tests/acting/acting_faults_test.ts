@@ -41,6 +41,7 @@ function faultyDriver(
       return lost;
     },
     run: answer,
+    end: answer,
     read: (text) => ({ result: answer(text), cancel: () => Promise.resolve() }),
     drop: () => void (lost = true),
   };

@@ -111,6 +111,7 @@ class FaultyServer {
         return lost;
       },
       run: (text, values) => answered(() => execute(text, values)),
+      end: (command) => answered(() => execute(command, [])),
       read: (text, values, keep) => kept(answered(() => execute(text, values)), keep),
       readAfter(first, statement, keep) {
         const isPrepared = prepared.has(first.text) && prepared.has(statement.text);

@@ -2,7 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
-import type { PostgresConnection } from "../../src/engines/postgres/driver/postgres_connection.ts";
+import type {
+  PostgresConnection,
+  PostgresResult,
+} from "../../src/engines/postgres/driver/postgres_connection.ts";
 import { postgresDriver } from "../../src/engines/postgres/driver/postgres_driver.ts";
 import { fails } from "../conformance/driver.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
@@ -156,6 +159,12 @@ function fakeConnection(): FakeConnection {
   const open = new Map<string, () => void>();
   let lost = false;
   let silent = false;
+  const run = (text: string): Promise<PostgresResult> =>
+    new Promise((resolve) => {
+      const answer = () => resolve({ rows: [], command: text, count: 0, columns: [] });
+      if (silent) open.set(text, answer);
+      else answer();
+    });
   return {
     opening: null,
     get lost() {
@@ -165,12 +174,7 @@ function fakeConnection(): FakeConnection {
     read: () => {
       throw new Error("this test reads nothing");
     },
-    run: (text) =>
-      new Promise((resolve) => {
-        const answer = () => resolve({ rows: [], command: text, count: 0, columns: [] });
-        if (silent) open.set(text, answer);
-        else answer();
-      }),
+    ...{ run, end: run },
     fallSilent: () => silent = true,
     answer(text) {
       open.get(text)?.();
