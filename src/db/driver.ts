@@ -83,6 +83,11 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
+   * Runs `work`, for example the call of a function, when it may use a connection like a read that
+   * can examine many rows. Absent if the driver does not limit such work.
+   */
+  limited?<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T>;
+  /**
    * Returns a driver that runs every statement in the name of an identity, on the connections of
    * this driver. Absent if the engine has no roles.
    */

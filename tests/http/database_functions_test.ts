@@ -49,6 +49,7 @@ CREATE FUNCTION lies() RETURNS integer STABLE LANGUAGE plpgsql AS $$
 CREATE FUNCTION lies_by_execute() RETURNS integer STABLE LANGUAGE plpgsql AS $$
   BEGIN EXECUTE 'DELETE FROM shows'; RETURN 1; END $$;
 CREATE FUNCTION commits() RETURNS void LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$;
+CREATE FUNCTION nap() RETURNS void STABLE LANGUAGE sql AS 'SELECT pg_sleep(0.1)';
 CREATE FUNCTION taken() RETURNS void LANGUAGE sql AS 'INSERT INTO shows VALUES (1, 5)';
 CREATE FUNCTION film(id integer) RETURNS films STABLE LANGUAGE sql AS
   'SELECT * FROM films WHERE films.id = film.id';
@@ -225,6 +226,24 @@ testOnPostgres("rows keep the order of their function, and a missing row is null
     assertEquals(await row("film?id=3"), { id: 3, title: "Film 3", year: 1993 });
     assertEquals([await row("film?id=99"), await row("outs?id=99")], [null, null]);
     assertEquals(await row("outs?id=3"), { title: "Film 3", year: 1993 });
+  });
+});
+
+testOnPostgres("calls of functions leave connections for other requests", async (url) => {
+  await withFunctions(url, async (ask, db) => {
+    let [most, left] = [0, 10];
+    const calls = Array.from({ length: 10 }, async () => {
+      const { status } = await ask("GET", "nap");
+      left--;
+      return status;
+    });
+    while (left > 0) {
+      most = Math.max(most, db.driver.poolUsage?.().used ?? 0);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    assertEquals(new Set(await Promise.all(calls)), new Set([200]));
+    // Half of the ten connections are for reads that can take long.
+    assertEquals([most > 0, most <= 5], [true, true]);
   });
 });
 

@@ -17,6 +17,12 @@ export function limitedReadConnection(
   return call.resource.driver.reads(new CallLimits(call, maxBytes));
 }
 
+/** Runs `work` with as few connections as the reads of {@link limitedReadConnection} can have. */
+export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Promise<T> {
+  const { driver, readCosts } = call.resource;
+  return driver.limited?.(new CallLimits(call, readCosts.maxAnswerBytes), work) ?? work();
+}
+
 /**
  * Returns {@link limitedReadConnection} for rows of the response. The reads stop with a 503 when
  * the response would exceed the memory limit for undelivered responses. The client can retry.

@@ -18,6 +18,7 @@ import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import type { ResourceCall, ResourceRequest, ShapedReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { servedResult } from "../read/served_result.ts";
+import { limitedWork } from "../read/limited_reads.ts";
 import { list } from "../operations/list.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
 import { runOperation } from "../run_operation.ts";
@@ -46,7 +47,9 @@ export async function callFunction(
   const values = argumentsOf(called, request);
   const resource = resourceOfResult(called, values, host);
   try {
-    const data = dataOf(called, await runInTransaction(called, { request: rows, user, resource }));
+    const call = { request: rows, user, resource };
+    const page = await limitedWork(call, () => runInTransaction(called, call));
+    const data = dataOf(called, page);
     return jsonReply(200, { data }, request.safeNumbers ? safeNumbersType : undefined);
   } catch (error) {
     const cause = error instanceof Problem ? error.cause : error;

@@ -40,6 +40,7 @@ export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver)
     ...written(watched(driver)),
     ...(loneWrites === undefined ? {} : { loneWrites: written(watched(loneWrites)) }),
     reads: (limits) => watched(driver.reads(limits)),
+    limited: (limits, work) => driver.limited?.(limits, work) ?? work(),
     transaction(work) {
       const watchEach = ofStatements?.();
       const done = watchEach === undefined

@@ -91,6 +91,7 @@ export function recordingDriver(
         : await driver.transaction((connection) => recorder.run(writes, connection));
     },
     reads: (limits) => driver.reads(limits),
+    limited: (limits, work) => driver.limited?.(limits, work) ?? work(),
     transaction: (work) =>
       driver.transaction((connection) =>
         work({

@@ -141,6 +141,15 @@ class PostgresDriver implements Driver {
     return new PostgresReads(this.#parts, limits);
   }
 
+  async limited<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T> {
+    const turn = await this.#parts.turns.enter(limits);
+    try {
+      return await work();
+    } finally {
+      this.#parts.turns.leave(turn);
+    }
+  }
+
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     this.#parts.guard.check();
     const limit = this.#limit();

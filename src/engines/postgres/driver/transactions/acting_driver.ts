@@ -85,6 +85,10 @@ export class ActingDriver implements Driver {
     return { query: (statement) => readTwice(() => reads.query(this.#ofRole(statement))) };
   }
 
+  limited<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T> {
+    return this.#login.limited?.(limits, work) ?? work();
+  }
+
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     this.#parts.guard.check();
     return await this.#begun(
