@@ -7,7 +7,13 @@ export class Misuse extends Error {}
 export type CommandOptions = Readonly<
   Record<
     string,
-    { readonly type: "string" | "boolean"; readonly short?: string; readonly multiple?: boolean }
+    {
+      readonly type: "string" | "boolean";
+      readonly short?: string;
+      readonly multiple?: boolean;
+      /** True if the empty string is a value of the option. */
+      readonly mayBeEmpty?: boolean;
+    }
   >
 >;
 
@@ -105,7 +111,8 @@ function requireFit(
     }
     // In `--config --write`, the parser takes `--write` as the file name.
     const isNextOption = value?.startsWith("-") === true && inlineValue !== true;
-    if (option.type === "string" && (!value || isNextOption)) {
+    const isMissing = value === undefined || value === "" && option.mayBeEmpty !== true;
+    if (option.type === "string" && (isMissing || isNextOption)) {
       throw new Misuse(`The option ${rawName} needs a value`);
     }
   }

@@ -78,14 +78,10 @@ export function requireValueCount(
   { takes }: Operator,
 ): void {
   if (takes === "list" || takes === "items" || takes === "texts") return;
-  if (takes === "pair" ? values.length === 2 : !list || takes === "query" && values.length <= 2) {
-    return;
-  }
-  const expected = takes === "pair"
-    ? "exactly two values"
-    : takes === "query"
-    ? "a search, and at most the name of a text search configuration after it"
-    : "one value";
+  const mayBeTwo = takes === "query" && values.length === 2;
+  if (takes === "pair" ? values.length === 2 : !list || mayBeTwo) return;
+  const query = "a search, and at most the name of a text search configuration after it";
+  const expected = { pair: "exactly two values", query }[String(takes)] ?? "one value";
   throw filterError(
     valuesAt,
     expected,

@@ -52,8 +52,13 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
     delimiterParameter,
     parameter("null", { type: "string" }, "The CSV field without quotes that means NULL."),
     parameter("encoding", { type: "string" }, "The encoding of a body that is not UTF-8."),
-    parameter("map", { type: "string" }, "`old=new,…`: the names of a CSV and of the fields."),
-    flagParameter("ignoreExtra", "Ignores names of a CSV that are no fields."),
+    parameter("map", { type: "string" }, "`old=new,…`: the names of the body and of the fields."),
+    flagParameter("ignoreExtra", "Ignores names of the body that are no fields."),
+    parameter(
+      "timestamps",
+      { type: "string", enum: ["ms", "s", "excel"] },
+      "What a number in a CSV column of timestamps or dates counts.",
+    ),
   ],
 };
 
@@ -101,7 +106,10 @@ function exportParameters(): readonly JsonSchema[] {
     ),
     delimiterParameter,
     flagParameter("bom", "Writes CSV for spreadsheets: with a byte order mark, without formulas."),
-    flagParameter("link", "Returns a link that downloads the export for a minute."),
+    flagParameter(
+      "link",
+      "Returns `{ link, expiresAt }` instead of a page: a link that downloads the export for a minute.",
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Procedure } from "../resource/model/procedure.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import { servedResult } from "../resource/read/served_result.ts";
+import { servedResult } from "../resource/routes/function_endpoint.ts";
 import { bodyColumnSchema, responseColumnSchema, withComment } from "./column_json_schema.ts";
 import type { StandardSchema } from "../resource/model/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";

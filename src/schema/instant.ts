@@ -100,7 +100,8 @@ function canonical(second: string, micros: string): string {
   return `${second}.${micros.endsWith("000") ? micros.slice(0, 3) : micros}Z`;
 }
 
-function utcSecond(epochMs: number): string | null {
+/** Returns a timestamp without its fraction and `Z`, or null outside of the years 1 to 9999. */
+export function utcSecond(epochMs: number): string | null {
   if (!(epochMs >= firstMs && epochMs <= lastMs)) return null;
   return new Date(epochMs).toISOString().slice(0, 19);
 }

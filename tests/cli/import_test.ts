@@ -12,7 +12,7 @@ const notes =
 Deno.test("import takes a file, a table, and what belongs together", () => {
   const reading = {
     ...{ delimiter: undefined, null: undefined, encoding: undefined, map: undefined },
-    ignoreExtra: false,
+    ...{ ignoreExtra: false, timestamps: undefined },
   };
   const none = { config: null, schemas: null, chunk: null, dryRun: false, reading };
   const import_ = { kind: "import", file: "a.csv", format: "csv", into: "notes", ...none };
@@ -28,12 +28,13 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
       ...{ file: "-", format: "ndjson", database: "postgres://x", schemas: ["a", "b"] },
     }],
     [
-      "a.csv --into notes --delimiter tab --null NA --encoding latin1 --map A=a --map B=b --ignore-extra",
+      "a.csv --into notes --delimiter tab --null NA --encoding latin1 --map A=a --map B=b --ignore-extra " +
+      "--timestamps excel",
       {
         ...{ ...import_, database: null },
         reading: {
           ...{ delimiter: "tab", null: "NA", encoding: "latin1" },
-          ...{ map: "A=a,B=b", ignoreExtra: true },
+          ...{ map: "A=a,B=b", ignoreExtra: true, timestamps: "excel" },
         },
       },
     ],
@@ -41,6 +42,11 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
   for (const [args, expected] of cases) {
     assertEquals(parseArguments(["import", ...args.split(" ")]), expected as never, args);
   }
+  // An empty value means that no field except the empty one is NULL.
+  assertEquals(parseArguments(["import", "a.csv", "--into", "notes", "--null", ""]), {
+    ...import_,
+    ...{ database: null, reading: { ...reading, null: "" } },
+  } as never);
   const wrong: readonly [args: string, message: RegExp][] = [
     ["", /takes one file/],
     ["a.csv b.csv --into notes", /takes one file/],

@@ -67,6 +67,12 @@ testOnEngines(
         assertEquals((await get("/api/notes?orderBy=id")).body.items, rows, delimiter);
       }
 
+      const { paths } = Object(app.openapi());
+      const { description } = paths["/api/notes"].get.parameters.find((
+        { name }: { name: string },
+      ) => name === "link");
+      assertMatch(description, /^Returns `{ link, expiresAt }` instead of a page/);
+
       const wrong: readonly [query: string, detail: RegExp][] = [
         ["format=xlsx", /"format": it must be csv, ndjson or json/],
         ["format=csv&delimiter=ab", /"delimiter": it must be , ; \| : or tab, not "ab"/],

@@ -217,6 +217,7 @@ const files: readonly FileCase[] = [
     name: "timestamps in ISO forms",
     body:
       "id,joined\n1,2024-01-02\n2,2024-01-02 03:04\n3,2024-01-02 03:04:05 UTC\n4,1704164645000\n",
+    options: ["timestamps=ms"],
     rows: [
       { id: 1, joined: "2024-01-02T00:00:00.000Z" },
       { id: 2, joined: "2024-01-02T03:04:00.000Z" },
@@ -263,6 +264,27 @@ const files: readonly FileCase[] = [
     type: "text/csv; charset=iso-8859-1",
     body: latin1("id,name\n1,Andr\xe9\n"),
     rows: [{ id: 1, name: "André" }],
+  },
+  {
+    name: "serial numbers of a spreadsheet",
+    body: "id,joined,born\n1,45293.5,45293\n2,25569,\n",
+    options: ["timestamps=excel"],
+    rows: [
+      { id: 1, joined: "2024-01-02T12:00:00.000Z", born: "2024-01-02" },
+      { id: 2, joined: "1970-01-01T00:00:00.000Z" },
+    ],
+  },
+  {
+    name: "seconds since 1970",
+    body: "id,joined,born\n1,1704164645,2024-01-02\n",
+    options: ["timestamps=s"],
+    rows: [{ id: 1, joined: "2024-01-02T03:04:05.000Z", born: "2024-01-02" }],
+  },
+  {
+    name: "a number beyond all timestamps",
+    body: "id,joined\n1,999999999999999\n",
+    options: ["timestamps=ms"],
+    refused: /joined must be a timestamp in the years 1 to 9999/,
   },
   { name: "names twice", body: "id,name,name\n1,a,b\n", refused: /line 1: name occurs twice/ },
   { name: "short rows", body: "id,name,age\n1,Ann,3\n2\n", refused: /line 3: has 1 fields, and/ },
@@ -351,5 +373,39 @@ testOnEngines(
         assertEquals(stored, rows?.map((row) => ({ ...nulls, ...row })), name);
         await db.query({ text: "DELETE FROM people", values: [] });
       }
+    }),
+);
+
+testOnEngines(
+  "the options map and ignoreExtra rename and omit fields of NDJSON",
+  (engine) =>
+    withService(engine, [people], () => ({
+      resources: [
+        resource(people, {
+          id: people.id,
+          auth: { public: { read: true }, create: () => all() },
+          capabilities: { enableImport: true },
+          strictInput: true,
+        }),
+      ],
+    }), async ({ app, get }) => {
+      const lines = ['{"Id":1,"Full name":"Ann","extra":1}', '{"Id":2}'].join("\n");
+      const post = async (query: string, body = lines) => {
+        const headers = { [userHeader]: "ada", "content-type": "application/x-ndjson" };
+        const url = `http://test/api/people/import?${query}`;
+        const response = await app.fetch(new Request(url, { method: "POST", body, headers }));
+        return { status: response.status, body: await response.json() };
+      };
+      const map = "map=Id=id,Full%20name=name";
+      assertEquals((await post(map)).status, 422);
+      const twice = await post(`${map}&ignoreExtra=true`, '{"Id":1,"id":2}');
+      assertMatch(twice.body.detail, /line 1: id occurs twice/);
+      const numbers = await post("timestamps=ms");
+      assertMatch(numbers.body.detail, /"timestamps": it is only for CSV/);
+      assertEquals((await post(`${map}&ignoreExtra=true`)).body, { rows: 2, written: 2 });
+      const { items } = (await get("/api/people?select=id,name&orderBy=id")).body;
+      assertEquals(items, [{ id: 1, name: "Ann" }, { id: 2, name: null }]);
+      const unknown = await post("timestamps=days");
+      assertEquals(unknown.status, 400);
     }),
 );

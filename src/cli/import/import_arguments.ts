@@ -5,6 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import {
   checkImportOptions,
   type ImportFileOptions,
+  importTexts,
 } from "../../resource/import/import_options.ts";
 
 export interface ImportCommand extends SourceArguments {
@@ -32,7 +33,8 @@ export const importHelp =
       --null TEXT        the field without quotes that means NULL, besides an empty one
       --encoding NAME    the encoding, such as windows-1252 or utf-16le
       --map OLD=NEW      the field NEW has the name OLD in the file; repeatable
-      --ignore-extra     ignore names of the file that are no fields`;
+      --ignore-extra     ignore names of the file that are no fields
+      --timestamps UNIT  numbers of a CSV in columns of time are ms, s or excel days`;
 
 /** Parses the arguments of the command `import`. Throws a {@link Misuse}. */
 export function parseImportArguments(args: readonly string[]): ImportCommand {
@@ -45,10 +47,11 @@ export function parseImportArguments(args: readonly string[]): ImportCommand {
     chunk: { type: "string" },
     "dry-run": { type: "boolean" },
     delimiter: { type: "string" },
-    null: { type: "string" },
+    null: { type: "string", mayBeEmpty: true },
     encoding: { type: "string" },
     map: { type: "string", multiple: true },
     "ignore-extra": { type: "boolean" },
+    timestamps: { type: "string" },
     ...additionOptions,
   });
   const [file, extra] = words.positionals;
@@ -76,17 +79,12 @@ export function parseImportArguments(args: readonly string[]): ImportCommand {
   };
 }
 
-type ReadingWord = "delimiter" | "null" | "encoding" | "map" | "ignore-extra";
+type ReadingWord = "delimiter" | "null" | "encoding" | "map" | "ignore-extra" | "timestamps";
 
 function readingOf(words: CommandWords<ReadingWord>, format: "csv" | "ndjson"): ImportFileOptions {
-  const [delimiter, nullText, encoding] = (["delimiter", "null", "encoding"] as const)
-    .map((name) => words.text(name) ?? undefined);
-  const map = words.strings("map").join(",") || undefined;
-  const reading = {
-    delimiter,
-    null: nullText,
-    encoding,
-    map,
+  const reading: ImportFileOptions = {
+    ...importTexts((name) => words.text(name) ?? undefined),
+    map: words.strings("map").join(",") || undefined,
     ignoreExtra: words.flag("ignore-extra"),
   };
   try {

@@ -5,7 +5,6 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
 import { textOperators } from "./text_operators.ts";
-import { textSearchOperators } from "./text_search_operators.ts";
 import { kinds } from "../../schema/kind_of.ts";
 import {
   elementOf,
@@ -195,6 +194,27 @@ export const customOperatorRules = group(
     matches: synchronous<CustomOperator["matches"]>().required(),
   } satisfies Described<CustomOperator>,
 ).asGiven<CustomOperator>();
+
+/** The filter operators for text search columns (the Postgres type `tsvector`). */
+export const textSearchOperators: readonly Operator[] = [
+  textSearchOperator("=match=", "web"),
+  textSearchOperator("=tsquery=", "tsquery"),
+];
+
+function textSearchOperator(symbol: string, syntax: "web" | "tsquery"): Operator {
+  return {
+    symbols: [symbol],
+    takes: "query",
+    nullMeans: null,
+    testsNull: false,
+    accepts: ({ databaseType }) => databaseType?.configuration !== undefined,
+    toSql: (column, values, dialect) =>
+      sql`${dialect.operand(column)} @@ ${dialect.lists.query(column, values, syntax)}`,
+    matches() {
+      throw new Error(`Cannot decide ${symbol} in memory: the database searches its words`);
+    },
+  };
+}
 
 /** The built-in operators of the filter language, such as `==` and `=in=`. */
 export const builtInOperators: readonly Operator[] = [

@@ -71,15 +71,15 @@ async function importAsSystem(
   source: ImportSource,
   maxRecordBytes: number,
 ): Promise<ImportOutcome> {
-  const { capabilities: { enableCreate }, name, maxFields } = resource;
+  const { capabilities: { enableCreate }, name } = resource;
   if (!enableCreate) throw new Error(`Cannot import into "${name}": its rows are only read`);
   const request = codeRequest({ name: "batch", options: {} }, system, resource);
   const reading = checkImportOptions(source);
   const records = () => {
-    const options = { maxRecordBytes, maxFields, reading };
+    const options = { maxRecordBytes, reading };
     return source.format === "csv"
       ? csvRecords(source.open(), resource, options)
-      : ndjsonRecords(source.open(), options);
+      : ndjsonRecords(source.open(), resource, options);
   };
   const grant = await authorize("create", null, resource.policy);
   const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;

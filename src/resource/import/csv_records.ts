@@ -5,8 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { delimiters } from "../http/query_parameters.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import type { Resource } from "../model/resource.ts";
-import { mayWrite } from "../write/values/parse_fields.ts";
-import { canBeEmpty, csvValue, isTextual } from "./csv_value.ts";
+import { AmbiguousTime, canBeEmpty, csvValue, isTextual } from "./csv_value.ts";
 import { formatMap, type ImportReading } from "./import_options.ts";
 import {
   type AcceptingOption,
@@ -15,7 +14,7 @@ import {
   type RecordFault,
   UnreadableLine,
 } from "./import_record.ts";
-import type { RecordOptions } from "./ndjson_records.ts";
+import { knownNames, type RecordOptions } from "./ndjson_records.ts";
 import { type CsvOptions, type CsvRecord, parseCsv } from "./parse_csv.ts";
 import { recordTooLong, textBlocks } from "./text_blocks.ts";
 
@@ -27,10 +26,10 @@ import { recordTooLong, textBlocks } from "./text_blocks.ts";
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
   resource: Resource,
-  { maxRecordBytes, maxFields, reading }: RecordOptions,
+  { maxRecordBytes, reading }: RecordOptions,
 ): ImportRecords {
   const { encoding, null: nullText = null } = reading;
-  const options = { limits: bodyJsonLimits(maxFields), reading };
+  const options = { limits: bodyJsonLimits(resource.maxFields), reading };
   const known = knownNames(resource);
   let delimiter = reading.delimiter ?? ",";
   let fields: readonly Field[] | null = null;
@@ -146,19 +145,6 @@ function unknownName(
 /** The most names of a header that are compared with all fields, which takes time. */
 const maxCompared = 200;
 
-/** Returns the field names that an export can contain and those that a body can set. */
-function knownNames(resource: Resource): ReadonlySet<string> {
-  const { table, fields, computed, relations } = resource;
-  const columns = table.columns.filter((column) =>
-    fields.readable.includes(column) || mayWrite(column, resource)
-  );
-  return new Set([
-    ...columns.map(({ name }) => name),
-    ...computed.fields.map(([name]) => name),
-    ...relations.keys(),
-  ]);
-}
-
 /** Throws if another separator divides the header into more names of fields. */
 function requireDelimiter(
   text: string,
@@ -212,10 +198,15 @@ function recordOf(
       return refused(name, message, { name: "null", value: text });
     }
     try {
-      body[name] = text === null ? null : csvValue(text, column, limits);
+      body[name] = text === null ? null : csvValue(text, column, limits, reading.timestamps);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      return refused(name, error.message);
+      const unit = error instanceof AmbiguousTime ? error.unit : null;
+      return refused(
+        name,
+        error.message,
+        unit === null ? undefined : { name: "timestamps", value: unit },
+      );
     }
   }
   return new ImportRecord(line, size, body);

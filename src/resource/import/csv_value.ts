@@ -5,14 +5,21 @@ import {
   parseJson,
 } from "../../schema/exact_json.ts";
 import { InvalidValue } from "../../schema/kind.ts";
+import { utcSecond } from "../../schema/instant.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { TimestampUnit } from "./import_options.ts";
 
 /**
  * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
  * write, if they have one meaning. Returns a string unchanged if it has no JSON value. Throws an
  * {@link InvalidValue} for invalid JSON, and for a number or a date in the form of a country.
  */
-export function csvValue(text: string, column: ColumnInfo, limits: JsonLimits): unknown {
+export function csvValue(
+  text: string,
+  column: ColumnInfo,
+  limits: JsonLimits,
+  timestamps?: TimestampUnit,
+): unknown {
   const { kind, databaseType } = column;
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {
@@ -26,9 +33,11 @@ export function csvValue(text: string, column: ColumnInfo, limits: JsonLimits): 
     case "boolean":
       return booleans.get(text.toLowerCase()) ?? text;
     case "date":
-      return dayOf(text);
+      return plainDecimal.test(text)
+        ? utcSecond(numericTime(text, timestamps))?.slice(0, 10)
+        : dayOf(text);
     case "timestamp":
-      return timeOf(text);
+      return plainDecimal.test(text) ? numericTime(text, timestamps) : timeOf(text);
     case "integer":
     case "real":
       return plainNumber(numberOf(inJsonForm(text)));
@@ -59,6 +68,31 @@ function inJsonForm(text: string): string {
 
 const otherNumber =
   /^(?=[+.0]|-[.0])([+-]?)(?=\.?\d)0*(\d{0,400})((?:\.\d{1,1000})?(?:[eE].{1,5})?)$/;
+
+/** The error of a number in a column of timestamps or dates. `unit` is its likely unit, if any. */
+export class AmbiguousTime extends InvalidValue {
+  readonly unit: TimestampUnit | null;
+
+  /** Creates the error for a number. A number like `20240131` has no likely unit. */
+  constructor(text: string) {
+    super(`is the number ${text}, which may count milliseconds, seconds or days`);
+    const size = Math.abs(Number(text));
+    const isDay = /^(?:19|20)\d{6}$/.test(text);
+    this.unit = isDay ? null : size < 1e6 ? "excel" : size < 1e11 ? "s" : "ms";
+  }
+}
+
+const plainDecimal = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+/** Returns the time since 1970 in milliseconds. Throws for a time outside of the years 1 to 9999. */
+function numericTime(text: string, unit: TimestampUnit | undefined): number {
+  if (unit === undefined) throw new AmbiguousTime(text);
+  const number = Number(text);
+  // Spreadsheets count days; the day 25,569 is the first of January 1970.
+  const ms = unit === "excel" ? (number - 25_569) * 86_400_000 : number * (unit === "s" ? 1e3 : 1);
+  if (utcSecond(Math.round(ms)) !== null) return Math.round(ms);
+  throw new InvalidValue("must be a timestamp in the years 1 to 9999");
+}
 
 function documentOf(text: string, limits: JsonLimits): unknown {
   const value = exceededJsonLimit(text, limits) === null ? parseCheckedJson(text) : undefined;

@@ -15,7 +15,14 @@ export interface ImportFileOptions {
   readonly map?: string | undefined;
   /** True to ignore names of the file that are no fields. Default: false. */
   readonly ignoreExtra?: boolean | undefined;
+  /**
+   * The meaning of a number in a CSV column of timestamps or dates: milliseconds (`ms`) or seconds
+   * (`s`) since 1970, or the days of a spreadsheet (`excel`). Default: the number is an error.
+   */
+  readonly timestamps?: "ms" | "s" | "excel" | undefined;
 }
+
+export type TimestampUnit = NonNullable<ImportFileOptions["timestamps"]>;
 
 export interface ImportReading extends Omit<ImportFileOptions, "delimiter" | "map"> {
   readonly delimiter: string | null;
@@ -26,10 +33,13 @@ export interface ImportReading extends Omit<ImportFileOptions, "delimiter" | "ma
 export function checkImportOptions(
   options: ImportFileOptions & { readonly format: "ndjson" | "csv" },
 ): ImportReading {
-  const { format, delimiter, encoding, map, ignoreExtra = false } = options;
-  const ofCsv = { delimiter, null: options.null, map, ignoreExtra: ignoreExtra || undefined };
+  const { format, delimiter, encoding, map, ignoreExtra = false, timestamps } = options;
+  const ofCsv = { delimiter, null: options.null, timestamps };
   const [used] = Object.entries(ofCsv).filter(([, value]) => value !== undefined);
   if (format === "ndjson" && used !== undefined) throw invalid(used[0], "it is only for CSV");
+  if (!["ms", "s", "excel", undefined].includes(timestamps)) {
+    throw invalid("timestamps", "it must be ms, s or excel");
+  }
   try {
     new TextDecoder(encoding);
   } catch {
@@ -37,10 +47,19 @@ export function checkImportOptions(
     throw invalid("encoding", `there is no encoding ${JSON.stringify(encoding)}${hint}`);
   }
   return {
-    ...{ null: options.null, encoding, ignoreExtra },
+    ...{ null: options.null, encoding, ignoreExtra, timestamps },
     delimiter: delimiter === undefined ? null : parseDelimiter(delimiter),
     map: parseMap(map ?? ""),
   };
+}
+
+/** Returns the options that are strings, which {@link checkImportOptions} checks. */
+export function importTexts(
+  textOf: (name: "delimiter" | "null" | "encoding" | "map" | "timestamps") => string | undefined,
+): ImportFileOptions {
+  const names = ["delimiter", "null", "encoding", "map", "timestamps"] as const;
+  // The cast is safe: an invalid unit is a 400.
+  return Object.fromEntries(names.map((name) => [name, textOf(name)])) as ImportFileOptions;
 }
 
 /** Parses the option `map`, a record of CSV: `Name=name,"Sum, all=sum"`. */

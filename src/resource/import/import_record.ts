@@ -1,6 +1,6 @@
 /** An option with which an import would accept a line that it has refused. */
 export interface AcceptingOption {
-  readonly name: "delimiter" | "null" | "encoding" | "map" | "ignoreExtra";
+  readonly name: "delimiter" | "null" | "encoding" | "map" | "ignoreExtra" | "timestamps";
   readonly value: string;
 }
 

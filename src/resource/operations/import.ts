@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { csvRecords } from "../import/csv_records.ts";
-import { checkImportOptions, type ImportReading } from "../import/import_options.ts";
+import { checkImportOptions, type ImportReading, importTexts } from "../import/import_options.ts";
 import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportPlan, type ImportTransactionMode, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
@@ -53,22 +53,15 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
 
 const parameters: ReadonlySet<string> = new Set([
   ...["mode", "chunk", "dryRun"],
-  ...["delimiter", "null", "encoding", "map", "ignoreExtra"],
+  ...["delimiter", "null", "encoding", "map", "ignoreExtra", "timestamps"],
 ]);
 
 function readingOf({ query, header }: ResourceRequest, format: Format): ImportReading {
-  const [delimiter, encoding, map] = ["delimiter", "encoding", "map"].map((name) =>
+  const ignoreExtra = parseFlag(query, "ignoreExtra");
+  const { encoding = charsetIn(header("content-type") ?? ""), ...texts } = importTexts((name) =>
     query.get(name)
   );
-  const ignoreExtra = parseFlag(query, "ignoreExtra");
-  return checkImportOptions({
-    format,
-    delimiter,
-    null: query.get("null"),
-    encoding: encoding ?? charsetIn(header("content-type") ?? ""),
-    map,
-    ignoreExtra,
-  });
+  return checkImportOptions({ ...texts, format, ignoreExtra, encoding });
 }
 
 /** Returns the charset of a media type. Many clients write UTF-8 there without any knowledge. */
@@ -122,9 +115,9 @@ function recordsOf(
 ): ImportRecords {
   if (bodyParts === undefined) throw new Error("An import was called without a request");
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
-  const options = { maxRecordBytes, maxFields: resource.maxFields, reading };
+  const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
   // An export with safe numbers has this media type. It can be imported again unchanged.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
-  return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
+  return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });
 }

@@ -17,7 +17,6 @@ import { parseJson } from "../../schema/exact_json.ts";
 import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import type { ResourceCall, ResourceRequest, ShapedReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
-import { servedResult } from "../read/served_result.ts";
 import { limitedWork } from "../read/limited_reads.ts";
 import { list } from "../operations/list.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
@@ -185,6 +184,19 @@ function resourceOfResult(
   const table = tableOfCall(called, values, found?.table ?? null, dialect);
   const url = `${host.url}/rpc/${name}`;
   return found === undefined ? ofResult(table, { ...host, url }) : { ...found, url, table };
+}
+
+/** Returns the resource of the table whose rows a function returns, if a resource serves it. */
+export function servedResult(
+  { result: { table: returned } }: DatabaseFunction,
+  { tables, served, driver }: Resource,
+): Resource | undefined {
+  // Another database of the app can have a table with the same name.
+  const table = tables.find((one) =>
+    one.name === returned?.name && one.schema === returned.schema &&
+    served.get(one)?.driver === driver
+  );
+  return table && served.get(table);
 }
 
 /** Returns a resource of a result without a table. Its columns are all readable. */
