@@ -5,7 +5,7 @@
  */
 import { tokenBucketPolicy } from "../src/guard/budget/token_bucket.ts";
 import { BucketStore } from "../src/guard/budget/bucket_store.ts";
-import { RateLimiter } from "../src/guard/budget/rate_limiter.ts";
+import { RateLimiter } from "../src/guard/budget/request_budget.ts";
 import { createDenoKeyValue } from "../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../src/kv/memory_key_value.ts";
 import type { KeyValue } from "../src/kv/key_value.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-export { memorySearch } from "../src/search/memory_search.ts";
 export { databaseSearch } from "../src/engines/database_search.ts";
 export {
   postgresSearch,
@@ -13,13 +12,14 @@ export {
   sqliteSearch,
   type SqliteSearchOptions,
 } from "../src/engines/sqlite/search/sqlite_search.ts";
-export type {
-  IndexBackend,
-  IndexChange,
-  LocalIndex,
-  SearchAdapter,
-  WordMatcher,
-  WriteOptions,
+export {
+  type IndexBackend,
+  type IndexChange,
+  type LocalIndex,
+  memorySearch,
+  type SearchAdapter,
+  type WordMatcher,
+  type WriteOptions,
 } from "../src/search/search_adapter.ts";
 export type { FailedIndexing, IndexErrorHandler } from "../src/search/indexer.ts";
 export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";

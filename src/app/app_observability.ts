@@ -11,7 +11,7 @@ import {
 import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
 import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
-import { createRouteFinder, type FindRoute } from "../service/observability/route_finder.ts";
+import { createRouteFinder, type FindRoute } from "../service/route_handlers.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import type { Driver } from "../db/driver.ts";
 import { openDatabase } from "../engines/open_database.ts";

@@ -1,4 +1,4 @@
-import type { Credentials, Router } from "../auth/authenticator.ts";
+import type { Authenticator, Credentials, Router } from "../auth/authenticator.ts";
 import type { User } from "../auth/authorize.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
@@ -21,7 +21,7 @@ import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { type BodyReadingOptions, createHonoApp, type HonoApp } from "../service/hono_app.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
-import { createRouteFinder } from "../service/observability/route_finder.ts";
+import { createRouteFinder } from "../service/route_handlers.ts";
 import { createErrorResponder, createResponder, type Responder } from "../service/responder.ts";
 import { createProblemPages, type ServicePage } from "../service/service_pages.ts";
 import { mountLive } from "../service/live/mount_live.ts";
@@ -32,11 +32,14 @@ import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.t
 import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_audit.ts";
 import { operatorResources } from "../service/dashboard/operator_resources.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
-import { createRightsAction } from "../service/dashboard/reports/rights_action.ts";
+import { createRightsAction } from "../service/dashboard/reports/row_history_report.ts";
 import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
 import type { Report } from "../service/dashboard/report.ts";
+import type { OpenConfig } from "./config.ts";
+import type { AuthenticatorDependencies } from "../identity/authenticator_dependencies.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
 
-export interface AppRoutesDependencies {
+interface AppRoutesDependencies {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
@@ -120,7 +123,7 @@ function serveLive(
   return { hono, fetch };
 }
 
-export interface DashboardDependencies extends
+interface DashboardDependencies extends
   Pick<
     AppRoutesDependencies,
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
@@ -208,4 +211,38 @@ function createMetricsReport(metrics: Metrics, clock: Clock): Report {
     method: "GET",
     answer: async () => ({ at: clock.now(), families: await metrics.snapshot() }),
   };
+}
+
+interface OpenAuthenticatorsDependencies {
+  readonly resolved: ResolvedConfig;
+  readonly guard: Guard;
+  readonly store: AppStore;
+  readonly runtime: Runtime;
+}
+
+/** Opens the authenticators of an app in their order. Rejects if one cannot be opened. */
+export async function openAuthenticators(
+  { auth, db }: Pick<OpenConfig, "auth" | "db">,
+  { resolved, guard, store, runtime }: OpenAuthenticatorsDependencies,
+): Promise<readonly Authenticator[]> {
+  const { recheckMs, trustedOrigins, isProduction, abuse } = resolved;
+  const trustedProxies = abuse.trustProxy;
+  const parts: AuthenticatorDependencies = {
+    runtime,
+    store,
+    guard,
+    db,
+    trustedProxies,
+    trustedOrigins,
+    recheckMs,
+    isProduction,
+    path: `${resolved.mountedAt}${resolved.basePath}/auth`,
+  };
+  const opened: Authenticator[] = [];
+  for (const given of auth?.use ?? []) {
+    // Only this package creates definitions, so their `open` accepts these dependencies. Its
+    // parameter has the type `never` to keep the types of the dependencies internal.
+    opened.push("open" in given ? await given.open(parts as never) : given);
+  }
+  return opened;
 }

@@ -10,7 +10,7 @@ import { createRowHistoryReport } from "../service/dashboard/reports/row_history
 import { createServiceReport } from "../service/dashboard/reports/service_report.ts";
 import { Problem } from "../problem/problem.ts";
 import type { DocumentName } from "../search/outbox/outbox_entry.ts";
-import type { RateLimiter } from "../guard/budget/rate_limiter.ts";
+import type { RateLimiter } from "../guard/budget/request_budget.ts";
 import type { CreditsLedger } from "../billing/ledger/credits_ledger.ts";
 import type { Billing } from "../billing/open_billing.ts";
 import { unknownAddressGroup } from "../guard/client_address.ts";

@@ -1,6 +1,6 @@
 import type { Hono } from "@hono/hono";
 import { BucketStore } from "../guard/budget/bucket_store.ts";
-import { RateLimiter } from "../guard/budget/rate_limiter.ts";
+import { RateLimiter } from "../guard/budget/request_budget.ts";
 import { fixedWindowPolicy } from "../guard/budget/token_bucket.ts";
 import {
   protectionOptionRules,

@@ -22,7 +22,7 @@ import {
   resolveProtections,
 } from "./operation_protection.ts";
 import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_options.ts";
-import { RateLimiter } from "./budget/rate_limiter.ts";
+import { RateLimiter } from "./budget/request_budget.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 
 /** Protects the operations of an app against abuse. */

@@ -10,7 +10,7 @@ import {
   type ProtectionOptions,
   type RateLimitOptions,
 } from "./resource_protection_options.ts";
-import type { RateLimiter } from "./budget/rate_limiter.ts";
+import type { RateLimiter } from "./budget/request_budget.ts";
 import { type Described, either, group } from "../options/option.ts";
 import { callback, flag, whole } from "../options/option_kinds.ts";
 import { anonymousClass } from "./budget/budget_options.ts";

@@ -7,9 +7,8 @@ import { minStreamedLength, textStream } from "../protocol/text_stream.ts";
 import { storeProblem } from "../kv/store_error.ts";
 import { Problem, problemReply } from "../problem/problem.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
-import { addPrefixToReply } from "./add_prefix_to_reply.ts";
 import { STATUS_TEXT } from "@std/http/status";
-import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
+import { type ProblemBody, type ProblemSlug, problemTypeBase } from "../protocol/problem_codes.ts";
 
 /** The security headers of every response; `false` if a proxy adds them. */
 export type SecurityHeaders = boolean | {
@@ -298,4 +297,27 @@ export function problemOfStatus(status: number, message: string): ProblemBody {
     detail,
     code: `HTTP_${status}`,
   };
+}
+
+/**
+ * Returns the response with `prefix`, the mount path of the app, in its URLs. Responses are
+ * created, and stored under an `Idempotency-Key`, without the prefix.
+ */
+export function addPrefixToReply(reply: Reply, prefix: string): Reply {
+  if (prefix === "") return reply;
+  const { headers, body } = reply;
+  const { location } = headers;
+  const isProblem = headers["content-type"] === "application/problem+json";
+  return {
+    ...reply,
+    headers: location?.startsWith("/") ? { ...headers, location: prefix + location } : headers,
+    body: isProblem && typeof body === "string" ? prefixedProblem(body, prefix) : body,
+  };
+}
+
+function prefixedProblem(body: string, prefix: string): string {
+  const problem: { readonly type: string } = JSON.parse(body);
+  return problem.type.startsWith(problemTypeBase)
+    ? JSON.stringify({ ...problem, type: prefix + problem.type })
+    : body;
 }

@@ -1,4 +1,4 @@
-import type { Context, Next } from "@hono/hono";
+import type { Context, Hono, Next } from "@hono/hono";
 import { basePath, matchedRoutes } from "@hono/hono/route";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
@@ -18,9 +18,9 @@ import { methodProblem, type RouteTable } from "../resource/routes/route_table.t
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
-import { addPrefixToReply } from "./add_prefix_to_reply.ts";
-import type { Responder } from "./responder.ts";
+import { addPrefixToReply, type Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
+import { routePath } from "../resource/routes/routes.ts";
 
 export interface RouteHandlersOptions {
   readonly table: RouteTable;
@@ -38,7 +38,7 @@ export interface RouteHandlersOptions {
   readonly mountedAt: string;
 }
 
-export interface DirectRequest extends ReceivedRequest {
+interface DirectRequest extends ReceivedRequest {
   readonly caller: DirectCaller;
 }
 
@@ -211,4 +211,31 @@ export class RouteHandlers {
 
 function partsOf(path: string): number {
   return path.split("/").length - 1;
+}
+
+/** Returns the configured route of a request, such as `/api/notes/:id`; "" for no route. */
+export type FindRoute = (request: Request) => string;
+
+export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
+  const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
+
+  return function findRoute(request) {
+    const { method, url } = request;
+    const { path } = parseRequestTarget(url);
+    const found = table.at(table.canonical(path) ?? path);
+    if (found === null) return ofHono(request);
+    // If no route has this method, any route will do: all have the same pattern.
+    const route = found.get(method) ?? [...found.values()][0];
+    return route === undefined ? "" : patterns.get(route) ?? "";
+  };
+
+  function ofHono(request: Request): string {
+    const { method } = request;
+    const asGet = method === "HEAD" ? "GET" : method;
+    const [handlers] = hono.router.match(asGet, hono.getPath(request));
+    // The last handler creates the response. If its path is `/*`, it is a middleware or no route.
+    const [[, route] = []] =
+      handlers.findLast(([[, { path }]]) => !(path === "/*" || path === "*")) ?? [];
+    return route?.path ?? "";
+  }
 }

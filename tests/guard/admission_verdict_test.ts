@@ -3,7 +3,7 @@ import {
   type AdmissionInput,
   type AdmissionVerdict,
   decideAdmission,
-} from "../../src/guard/admission_verdict.ts";
+} from "../../src/guard/admission.ts";
 
 /** Every combination of the facts. */
 function allFacts(): readonly AdmissionInput[] {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { memorySearch } from "../../src/search/memory_search.ts";
+import { memorySearch } from "../../src/search/search_adapter.ts";
 import {
   docs,
   links,

@@ -22,7 +22,6 @@ import {
   type ReserveResult,
   type ReverseOptions,
 } from "./credits_ledger.ts";
-import { GrantKeys } from "./grant_keys.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 import { asOperation, asReservation, recordMutations } from "./ledger_records.ts";
@@ -284,4 +283,42 @@ function transferOf(
   { reason }: LedgerNote,
 ): Omit<BalanceChange, "allowNegative"> {
   return { kind, amount: parseAmount(amount), reason: parseReason(reason) };
+}
+
+/** The idempotency keys of grants. A key belongs to only one account of the ledger. */
+class GrantKeys {
+  readonly #store: Pick<KeyValue, "get" | "commit">;
+
+  constructor(store: Pick<KeyValue, "get" | "commit">) {
+    this.#store = store;
+  }
+
+  async find(key: string): Promise<FoundGrant | null> {
+    const { value } = await this.#store.get(ledgerKeys.grant(key));
+    // The cast is safe, because no other code writes this key.
+    return value === undefined ? null : value as FoundGrant;
+  }
+
+  /**
+   * Binds a key to a grant. If events report one payment for two accounts, only one of them then
+   * gets the credits. Throws a 422 if the key belongs to another grant.
+   */
+  async bind(key: string, grant: FoundGrant): Promise<void> {
+    const found = await this.find(key) ?? await this.#bindNow(key, grant);
+    if (found.account === grant.account && found.amount === grant.amount) return;
+    throw new Problem(
+      "idempotency-key-reused",
+      "This key of the ledger was used for a grant to another account, or of another amount",
+    );
+  }
+
+  async #bindNow(key: string, grant: FoundGrant): Promise<FoundGrant> {
+    const at = ledgerKeys.grant(key);
+    const { ok } = await this.#store.commit({
+      checks: [{ key: at, versionstamp: null }],
+      mutations: [{ kind: "set", key: at, value: grant }],
+      claim: at,
+    });
+    return ok ? grant : await this.find(key) ?? grant;
+  }
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "@hono/hono";
 import { parseUser, type User } from "../../auth/authorize.ts";
-import type { RateLimiter } from "../../guard/budget/rate_limiter.ts";
+import type { RateLimiter } from "../../guard/budget/request_budget.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type Clock, deadline } from "../../runtime/runtime.ts";

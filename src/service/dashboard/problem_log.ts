@@ -3,7 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import { problemCodes } from "../../protocol/problem_codes.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { type ErrorResponder, isHttpException } from "../responder.ts";
-import type { FindRoute } from "../observability/route_finder.ts";
+import type { FindRoute } from "../route_handlers.ts";
 
 /** The problems with the same code on the same route. */
 export interface ProblemGroup {

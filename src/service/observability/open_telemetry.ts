@@ -1,6 +1,6 @@
 import type { Driver } from "../../db/driver.ts";
 import type { HonoApp } from "../hono_app.ts";
-import type { FindRoute } from "./route_finder.ts";
+import type { FindRoute } from "../route_handlers.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
 /** Creates the spans (timed operations of a trace) of an app, for the runtime's OpenTelemetry. */

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createClient } from "../../../exports/client.ts";
 import { all, type App, createApp, procedure, resource } from "../../../mod.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
-import { memorySearch } from "../../../src/search/memory_search.ts";
+import { memorySearch } from "../../../src/search/search_adapter.ts";
 import type { Engine } from "../../support/engines.ts";
 import { run, runScript } from "../../support/scratch.ts";
 import { z } from "zod";

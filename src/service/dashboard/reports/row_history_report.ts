@@ -1,19 +1,32 @@
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
-import { databaseProblem } from "../../../db/database_error.ts";
+import { DatabaseError, databaseProblem } from "../../../db/database_error.ts";
 import {
   type PastChange,
   readRowHistory,
   type RowHistory,
 } from "../../../db/changes/logged_change.ts";
-import { parseKey } from "../../../plan/key.ts";
+import { keyFilter, parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import { requireShownToRole } from "../../../resource/live/create_live_view.ts";
 import { safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
-import { integerParameter, type Report, requireParameter, requireResource } from "../report.ts";
+import {
+  integerParameter,
+  optionalStringMember,
+  type Report,
+  requireParameter,
+  requireResource,
+  requireStringMember,
+} from "../report.ts";
+import { type Access, authorize, type Grant, type User } from "../../../auth/authorize.ts";
+import { isPolicy } from "../../../auth/policy.ts";
+import { fetchCount } from "../../../db/rows.ts";
+import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";
+import { printMaskedFilter } from "../print_masked_filter.ts";
+import { readViewedUser } from "../view_token.ts";
 
-export interface RowHistoryReportDependencies {
+interface RowHistoryReportDependencies {
   readonly resources: readonly Resource[];
   readonly basePath: string;
   /** Returns how the changes of a table are recorded, or null if they are not recorded. */
@@ -99,3 +112,116 @@ function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
 }
 
 const maxText = 2_000;
+
+export interface AccessRight {
+  readonly access: Access;
+  /** The name of the scope if it is a named policy, else null. */
+  readonly policy: string | null;
+  /** How many of the rows the user may access. `none` also means that access is denied. */
+  readonly rows: "all" | "some" | "none";
+  /** The condition of these rows in the filter language. Values of hidden columns are masked. */
+  readonly condition: string;
+  /** The number of such rows; null if counting took too long, or for the right to create rows. */
+  readonly count: number | null;
+  /** True if the user may access the requested row. */
+  readonly passes?: boolean;
+  /** The parts of the condition. `passes` is true if the requested row meets the part. */
+  readonly terms?: readonly { readonly condition: string; readonly passes: boolean }[];
+}
+
+/**
+ * Creates the action that shows a user's rights. The body is `{ user, resource, id }`. With `id`,
+ * the response explains the rights to this row. `"user": null` means an anonymous caller.
+ */
+export function createRightsAction(
+  { resources, basePath, parseUser }: {
+    readonly resources: readonly Resource[];
+    readonly basePath: string;
+    readonly parseUser: (value: unknown) => User | null;
+  },
+): Report {
+  return {
+    name: "rights",
+    method: "POST",
+    async answer({ body }): Promise<{ readonly rights: readonly AccessRight[] }> {
+      const user = readViewedUser(body, parseUser);
+      const resource = requireResource(requireStringMember(body, "resource"), resources, basePath);
+      const id = optionalStringMember(body, "id");
+      const key = id === null ? null : parseKey(id, resource.table);
+      if (id !== null && key === null) {
+        throw new Problem("invalid-parameter", `Cannot explain rights: no row has the id ${id}`);
+      }
+      const row = key === null ? null : keyFilter(key, resource.table);
+      const rights = accesses.map((access) => rightTo(access, { user, resource, row }));
+      return { rights: await Promise.all(rights) };
+    },
+  };
+}
+
+const accesses: readonly Access[] = ["read", "create", "update", "delete", "subscribe"];
+
+interface Question {
+  readonly user: User | null;
+  readonly resource: Resource;
+  /** The filter that selects the requested row, or null without a requested row. */
+  readonly row: Filter | null;
+}
+
+async function rightTo(access: Access, question: Question): Promise<AccessRight> {
+  const { user, resource, row } = question;
+  const { policy, table, undeleted, served } = resource;
+  const scope = policy.scopes.get(access);
+  const name = user !== null && isPolicy(scope) ? scope.policyName : null;
+  const grant = await grantTo(access, question);
+  if (grant === null) return { access, policy: name, rows: "none", condition: "", count: 0 };
+  const isShown = (column: ColumnInfo, of: TableInfo) =>
+    (of === table ? resource : served.get(of))?.fields.readable.includes(column) ?? false;
+  const shown = (filter: Filter) => printMaskedFilter(filter, table, isShown);
+  const right = {
+    access,
+    policy: name,
+    rows: grant.rows.kind === "all" ? "all" as const : "some" as const,
+    condition: shown(grant.rows),
+  };
+  const matches = async (filter: Filter) => await count(filter, resource) === 1;
+  if (row === null || access === "create") {
+    const rows = and(grant.rows, undeleted);
+    return { ...right, count: access === "create" ? null : await count(rows, resource) };
+  }
+  const terms = grant.rows.kind === "and" || grant.rows.kind === "or"
+    ? termsOnSameRow(grant.rows)
+    : [];
+  return {
+    ...right,
+    count: null,
+    passes: await matches(and(row, grant.rows, undeleted)),
+    terms: await Promise.all(terms.map(async (term) => ({
+      condition: shown(term),
+      passes: await matches(and(row, term)),
+    }))),
+  };
+}
+
+async function grantTo(access: Access, { user, resource }: Question): Promise<Grant | null> {
+  try {
+    return await authorize(access, user, resource.policy);
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 401 || error.status === 403)) return null;
+    throw error;
+  }
+}
+
+/** Returns how many rows match a filter, or null if counting takes too long. */
+async function count(where: Filter, { table, driver, reader }: Resource): Promise<number | null> {
+  const { signal } = new AbortController();
+  const limits = { identity: "dashboard", signal, maxBytes: 1024, timeoutMs: maxCountMs };
+  try {
+    return await fetchCount(driver.reads(limits), { kind: "count", table, where }, reader);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "too-slow") return null;
+    throw error;
+  }
+}
+
+/** The timeout of a count, in milliseconds. */
+const maxCountMs = 1_000;
