@@ -251,8 +251,8 @@ export interface ImportOptionsOf extends RequestOptions {
 
 /**
  * The body that replaces a row: the body that creates a row, without the fields that no update may
- * change. The body can change relations like an update. `Relations` are the names of the relations,
- * or `never` if any string can be one.
+ * change. It can also change related rows, as the body of an update can. `Relations` are the names
+ * of the relations, or `never` if any string can be one.
  */
 export type ReplaceBody<
   R extends ApiResource,

@@ -125,11 +125,11 @@ export interface ApiResource {
   readonly etag: boolean;
   /** The inputs and outputs of the resource's procedures, by the names of the procedures. */
   readonly procedures: object;
-  /** The available operations that no body type shows, such as `delete`. Default: all of these. */
+  /** The {@link ApiOperation}s that the resource has. Default: all of them. */
   readonly operations?: ApiOperation;
 }
 
-/** An operation whose availability the types of bodies do not show. */
+/** An operation that, unlike `create`, has no body type by which an `Api` shows that it exists. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
 /** @internal `true` if a resource has an operation, or `false` if its `Api` excludes it. */

@@ -87,7 +87,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   close(): Promise<void>;
   /** The metrics of the app, or null if the option `observability` disables them. */
   readonly metrics: Metrics | null;
-  /** The search outbox, or null without `kv` or without a resource that uses it. */
+  /** The search outbox, or null if `kv` is not set or no resource uses the outbox. */
   readonly searchOutbox: SearchOutbox | null;
   /** The resources that the app serves, for a start message or a description. */
   readonly resources: readonly ResourceSummary[];

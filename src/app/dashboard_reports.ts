@@ -53,7 +53,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
       filter: printMaskedFilter(filter, table, isShown),
-      // True if the stream has sent all changes. An aggregate sends only results.
+      // True if the stream has sent all changes; null for an aggregate, which sends only results.
       isLive: isAggregate ? null : stream.isLive,
       // True if a multiplexed stream (one response for several streams) carries the stream.
       isPart: part !== null,

@@ -117,7 +117,7 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
   );
 }
 
-/** Switches to a role to test it: a member of the role can lack its option SET (Postgres 16). */
+/** Tests a switch to a role: since Postgres 16, a member may lack the option SET that it needs. */
 async function requireTaking(role: string, login: Driver): Promise<void> {
   try {
     await driverActingAs(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });

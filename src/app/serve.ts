@@ -99,7 +99,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, the timer `exitSoon` calls `release`, because the signal can arrive twice.
+    // After a signal, its handlers stay until `exitSoon`, because the signal can arrive twice.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);

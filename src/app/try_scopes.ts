@@ -135,7 +135,7 @@ async function tryScope(
     const filter = policy.resolve(await call(), name);
     if (filter.kind === "all" || filter.kind === "none") return null;
     requireEnumValues(filter);
-    // With `actAs`, the statement would need the role of the user.
+    // With `actAs`, the statement is not tried, because it would need the role of a user.
     if (identityOf === null) await tryStatement(filter, table, driver);
     return filter;
   } catch (cause) {

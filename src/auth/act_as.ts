@@ -35,7 +35,7 @@ export function identityFunction(
     }
     const names = new Set<string>();
     for (const [name, value] of Object.entries(settings)) {
-      // Policies read claims as JSON, in which an escape can be a character of any kind.
+      // Policies read claims as JSON, in which an escape such as `\u0041` can encode any character.
       const read = String(value).replace(
         /\\(?:u([\da-f]{4})|.)/gis,
         (all, hex?: string) => hex === undefined ? all : String.fromCharCode(parseInt(hex, 16)),

@@ -3,7 +3,7 @@ import type { User } from "./authorize.ts";
 
 /** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user. It must be the same object for the same credential, by which streams are grouped. */
+  /** The user: always the same object for one credential, because streams are grouped by it. */
   readonly user: User;
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;

@@ -21,7 +21,7 @@ export interface Grant {
 /**
  * Returns the right to access rows. First, the option `public` can grant all or some rows to every
  * caller. If it grants none, a caller without a user gets a 401, and the scope decides for a user.
- * Without a scope, or if it returns `none()`, throws a 403. An error of a scope is thrown on, so
+ * Without a scope, or if it returns `none()`, throws a 403. An error of a scope is rethrown, so
  * that the request ends without a right.
  */
 export function authorize(
@@ -63,7 +63,7 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** Returns the rows that the user may read, or `own` if there are none. */
+/** Returns the rows that the user may read, or `own` if the user may read no rows. */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return chain(

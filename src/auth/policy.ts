@@ -26,7 +26,7 @@ export interface Policy<U extends User = User, Of = AnyTable> {
 export interface PolicyOptions<U extends User = User> {
   /**
    * The users with which the service tries the policy when it starts. A policy with branches needs
-   * one for each branch. Default: `[{ id: "sample" }]`.
+   * one user for each branch. Default: `[{ id: "sample" }]`.
    */
   readonly samples?: readonly U[] | undefined;
 }

@@ -135,7 +135,7 @@ async function checkout(
   return await provider.createCheckout({
     ...{ mode, items, successUrl, cancelUrl, customerId, customerEmail, metadata },
     accountId: account,
-    // Includes the purchase, so that a key for another purchase creates another checkout.
+    // Includes the purchase, so that the same `own` key can be used for different purchases.
     idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
   });
 }
@@ -246,7 +246,7 @@ export class CheckoutCodes {
       mutations: [{ kind: "set", key, value }],
       claim: key,
     });
-    // Another process may have stored its own secret first, which then counts.
+    // If another process has stored its own secret first, this process uses that secret.
     return ok ? value : await this.#keptSecret() ?? value;
   }
 }

@@ -60,7 +60,7 @@ async function findCommandStore(
   return { config, option };
 }
 
-/** Runs a command on its store. Returns 2 as the exit code if there is no store, 1 if it fails. */
+/** Runs a command on its store. Returns exit code 2 without a store, and 1 if the command fails. */
 export async function runOverStore(
   given: StoreArguments,
   use: StoreAccess,

@@ -25,7 +25,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** Returns the host in a URL without its port, also an invalid host, unlike `new URL()`. */
+/** Returns the host in a URL without its port. Unlike `new URL()`, accepts an invalid host. */
 function hostOf(url: string): string {
   const [, address, name = ""] =
     /^\w+:\/\/(?:\[([^\]]*)\]|([^:/?#]*))(?::\d*)?(?:[/?#]|$)/.exec(url) ?? [];

@@ -68,7 +68,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. A replayed response costs no more than that. */
+  /** Counts the request against the rate limit. A replayed response costs nothing else. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;

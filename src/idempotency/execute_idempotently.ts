@@ -51,7 +51,7 @@ interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestExecution>;
   /** Throws if the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
-  /** Counts a stored response as being sent. Throws if too many are. */
+  /** Counts a stored response as being sent. Throws if too many responses are being sent. */
   send(reply: Reply): void;
 }
 
@@ -78,8 +78,8 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // If the limits would refuse the request, it writes nothing to the store, so that a flood of
-  // requests does not either. Otherwise the limits apply after it has claimed the key: of several
+  // If the limits would refuse the request, nothing is written to the store, so that a flood of
+  // requests does not fill it. Otherwise the limits apply after the claim of the key: of several
   // equal requests, only one then uses up a solved challenge or the last token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
@@ -260,7 +260,7 @@ function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
   );
 }
 
-/** The statuses below 500 that a repetition may not have. */
+/** The statuses below 500 that are not replayed, because a repetition can have another status. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
 /** Returns true if a repetition would have the same reply. */

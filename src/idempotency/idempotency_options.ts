@@ -14,7 +14,7 @@ export interface IdempotencyOptions {
 
 const members = {
   storage: oneOf("kv", "db").default("kv"),
-  // With more, the expiry could exceed the range of dates that databases can store.
+  // With a longer time, the expiry could exceed the range of dates that databases can store.
   ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).default(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 

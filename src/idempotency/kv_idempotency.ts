@@ -160,7 +160,7 @@ interface AnswerHead {
   readonly parts: number;
 }
 
-/** Size of a part in bytes. A record has at most 65,000, and the first contains the claim. */
+/** Size of a part in bytes. A record has at most 65,000 bytes, including the claim. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;

@@ -109,7 +109,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Deletes expired responses from time to time. They only use space: none is ever returned. */
+  /** Deletes expired responses from time to time. They are never returned, but use space. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;

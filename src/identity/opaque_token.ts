@@ -29,7 +29,7 @@ export function hashOfToken(token: string): string {
 /** Returns true if two hashes are equal, in constant time. */
 export function isSameHash(left: string, right: string): boolean {
   const [a, b] = [encoder.encode(left), encoder.encode(right)];
-  // The length is not secret, and all hashes have the same.
+  // The length is not secret, because all hashes have the same length.
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

@@ -14,7 +14,7 @@ import { runAfterPendingIo, type Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
-  /** How long a change is retried after those of other processes, in ms. Default: 3,000. */
+  /** How long a change is retried while other processes change the key, in ms. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
   /** The maximum number of changes in one commit, because commits have size limits. */
   readonly maxChanges?: number | undefined;

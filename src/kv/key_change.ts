@@ -89,7 +89,7 @@ export function draftChanges(
         relatedMutations.push(one);
       }
     } catch (error) {
-      // Only this change has failed. Others do not depend on it.
+      // Only this change has failed. Other changes do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }

@@ -141,7 +141,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // Otherwise, records without a share could displace those of clients.
+      // A record without a share must not displace the records of clients.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));

@@ -168,7 +168,7 @@ interface StartedOperation {
  * operations is sent between two responses; the others wait for the next response until their
  * deadline. After half a second without a response of the store, a probe, which is a read without a
  * record, must succeed first. A slow store delays operations. Once an operation has missed its
- * deadline, none is sent.
+ * deadline, no operation is sent.
  *
  * An error counts as a response: a store that refuses does not make requests wait.
  */

@@ -46,7 +46,7 @@ export const listenOptionRules = {
   reusePort: flag().default(false),
   onListen: callback<(server: Server) => void>(),
   stopDeadlineMs: timerMs().default(10_000),
-  // Without a default, because that depends on how the service is stopped.
+  // No default is set here, because the default depends on how the service is stopped.
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
 
@@ -72,8 +72,8 @@ export interface Server {
  * Starts a listener that serves `app`, and listens again after a failure. `Deno.serve` stops for
  * ever when the process runs out of file descriptors, which any client can cause by idle
  * connections. Until descriptors are free again, a fallback listener responds to `/healthz` on the
- * same port, by means of reserved ones. Throws an Error with the reason if the first attempt fails,
- * for example because the port is in use.
+ * same port, by means of reserved descriptors. Throws an Error with the reason if the first attempt
+ * fails, for example because the port is in use.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -142,7 +142,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** Returns the options of a listener, with defaults, from a configuration that has others, too. */
+/** Returns the options of a listener, with defaults, from a configuration that also has others. */
 export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };

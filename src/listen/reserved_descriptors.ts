@@ -5,8 +5,8 @@ import {
 } from "../runtime/spare_descriptors.ts";
 
 /**
- * Reserves file descriptors, which are closed when the process has no others: any client can use up
- * all of them by idle connections. Reserves none if the null device may not be opened.
+ * Reserves file descriptors, which are closed when the process has no others left: any client can
+ * use up descriptors by idle connections. Reserves none if the null device may not be opened.
  */
 export function reserveDescriptors() {
   if (!mayOpenNullDevice()) return noReserve;

@@ -247,7 +247,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // A comma before the value of a key of one column is omitted.
+  // The service ignores a comma before the value of a key of one column.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

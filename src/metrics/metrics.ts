@@ -18,7 +18,7 @@ export interface Metrics {
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
    * Calls `update` before each reading, to set values that are measured only then. The reading
-   * waits for `update`, and rejects if it rejects. The returned function ends this.
+   * waits for `update`, and rejects if it rejects. The returned function removes `update`.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads all metrics. */

@@ -153,7 +153,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations that no body type shows. For `subscribe`, the client has live lists. */
+/** Returns the operations without a body type, such as `delete`, and `subscribe` for live lists. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

@@ -62,7 +62,7 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   ],
 };
 
-/** Returns the parameters of a list as the members of a body. A link contains its parameters. */
+/** Returns a list's parameters as body members, except `link`: a link has parameters in its URL. */
 export function listBody(resource: Resource): JsonSchema {
   const members = listParameters(resource).filter(({ name }) => name !== "link")
     .map(({ name, schema, description }) => [name, { ...Object(schema), description }] as const);

@@ -1,6 +1,6 @@
 /**
  * The error of a response whose body failed after the headers were sent. The closed connection
- * shows the client that it is incomplete. The service, not the listener, has reported the cause.
+ * shows the client that the response is incomplete. The service has reported the cause.
  */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {

@@ -256,7 +256,7 @@ interface FillProgress {
   readonly total: number;
 }
 
-/** Indexes all rows page by page. Concurrent writes index their own. Rejects when aborted. */
+/** Indexes all rows page by page. Concurrent writes index their own rows. Rejects when aborted. */
 async function fillIndex(
   table: IndexedTable,
   { signal, onProgress }: FillOptions = {},

@@ -72,7 +72,7 @@ export interface IndexBackend {
   /**
    * Yields the keys of matching documents in pages, the best first. Searches only the documents
    * with keys in `within`, at most {@link maxSearchKeys}, or all documents if it is null. The order
-   * of two documents must not depend on others. Absent if {@link local} exists.
+   * of two documents must not depend on other documents. Absent if {@link local} exists.
    */
   find?(
     query: SearchQuery,

@@ -6,7 +6,7 @@ import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../plan
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
-/** A field of a search index: a readable column in whose words searches are made. */
+/** A field of a search index: a readable column whose words are searched. */
 export interface SearchField {
   /** The column whose words are indexed. */
   readonly column: ColumnInfo;
@@ -30,7 +30,7 @@ export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
   /** The key and the fields. Decoders are cached by this array, so it is always the same object. */
   readonly columns: readonly ColumnInfo[];
-  /** The filter of the rows to index, of all users: those that are not soft-deleted. */
+  /** The filter of the rows to index: all rows, of any user, that are not soft-deleted. */
   readonly undeleted: Filter;
   /** Returns true if a database index of the table begins with the column. */
   isIndexed(column: ColumnInfo): boolean;

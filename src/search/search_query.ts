@@ -67,7 +67,7 @@ const maxWordLength = 64;
 
 /**
  * Returns the folded words of a string: lower case, without diacritics, with variants of letters
- * unified. Engines receive these words from rows and from searches, so that all agree on words.
+ * unified. All engines receive these words from rows and searches, so that they agree on words.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];

@@ -124,7 +124,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
         !response.headers.has("content-length");
       return responder.adopt(isUnknownLength ? new Response(emptyStream(), response) : response);
     } catch (error) {
-      // `adopt` can throw, and Hono throws again what is thrown and is not an Error.
+      // `adopt` can throw, and Hono rethrows thrown values that are not Errors.
       return fail(error, request, mountedAt);
     }
   }

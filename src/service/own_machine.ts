@@ -3,7 +3,7 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
-/** Who may see a page, and what the error says to others. */
+/** The callers that may see a page, and the error for all other callers. */
 export interface PageRule {
   /** The deployer's function; null if only clients on this machine may see the page. */
   readonly authorize:

@@ -69,7 +69,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         // A stream has no known length. For a null body, a listener would send a length of 0.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
-      // A HEAD response has the length of GET's (RFC 9110, 8.6). For null, listeners send none.
+      // A HEAD response has the Content-Length of the GET response (RFC 9110, 8.6).
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
@@ -226,7 +226,7 @@ export function createErrorResponder(
     // If a middleware has read the response's body, only its headers can be used.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirect is no error, and a problem document says more than one created here.
+    // A redirect is no error. A middleware's problem document says more than one made here.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

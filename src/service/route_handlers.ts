@@ -144,7 +144,7 @@ export class RouteHandlers {
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
-    // Hono keeps headers of a parent's middleware only if `res` exists; reading it creates it.
+    // Hono keeps headers of a parent's middleware only if `res` exists. Reading `res` creates it.
     void context.res;
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;

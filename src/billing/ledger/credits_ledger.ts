@@ -81,8 +81,8 @@ export interface FoundGrant {
 }
 
 /**
- * The credits ledger: an integer balance for each account, and the entries whose sum it is. Entries
- * never change. Each operation is one commit to the key-value store, which fails if another
+ * The credits ledger: an integer balance for each account, and the entries that add up to it.
+ * Entries never change. Each operation is one commit to the key-value store, which fails if another
  * operation has changed the balance. Therefore concurrent callers in any number of processes never
  * consume more credits than an account has.
  *
@@ -163,7 +163,7 @@ const maxLifetimeMs = 30 * 86_400_000;
 
 function parseText(given: unknown, path: string, maxLength: number): string {
   const isText = typeof given === "string" && given !== "" && given.length <= maxLength &&
-    // UTF-8 has no lone surrogates: as U+FFFD, two different names would get the same key.
+    // UTF-8 replaces lone surrogates by U+FFFD, so two different names would get the same key.
     given.isWellFormed();
   if (isText) return given;
   throw wrongInput(path, `must be a text of 1 to ${maxLength} characters`);

@@ -271,7 +271,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit. This number needs half of a commit's bytes. */
+/** Maximum number of changes in one commit. They take about half of the allowed bytes. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */

@@ -72,7 +72,7 @@ export function changeBalance(
   );
 }
 
-/** A reversal of a grant: of `amount` credits, or of all that are not reversed yet if null. */
+/** A reversal of a grant. If `amount` is null, it reverses all credits not yet reversed. */
 export interface Reversal {
   readonly grantKey: string;
   readonly amount: number | null;
@@ -221,7 +221,7 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns how a reservation has ended. If `open` is stored, it has expired. */
+/** Returns how a reservation has ended. If its stored state is still `open`, it has expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }

@@ -28,7 +28,7 @@ export interface CheckoutItem {
 
 /** A checkout that the provider has to create. */
 export interface ProviderCheckout {
-  /** For a subscription, or a single payment. */
+  /** The mode: a subscription or a single payment. */
   readonly mode: CheckoutMode;
   /** The prices to buy. At least one. */
   readonly items: readonly CheckoutItem[];
@@ -70,7 +70,7 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A price that was paid, with all its ids at the provider. A plan can contain any of these. */
+/** A price that was paid, with all its ids at the provider. A plan can contain any of these ids. */
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];

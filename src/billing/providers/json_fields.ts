@@ -5,7 +5,7 @@ import type { VendorEvent } from "./billing_provider.ts";
 export class JsonFields {
   readonly value: unknown;
 
-  /** Accepts any JSON value: one that is no object has no fields. */
+  /** Accepts any JSON value. A value that is not an object has no fields. */
   constructor(value: unknown) {
     this.value = value;
   }

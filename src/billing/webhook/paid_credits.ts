@@ -58,7 +58,7 @@ function creditsOf(
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
     const amount = line.amount ?? payment.netAmount ?? payment.amount;
-    // A negative amount is that of a credit note.
+    // A credit note has a negative amount.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
@@ -71,7 +71,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns what was paid, or the price at that time if the payment does not say it. */
+/** Returns the paid prices, or the subscription's price at that time if the payment names none. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -162,7 +162,7 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if the terms at a time or later are known: no change before it is missing. */
+/** Returns true if terms at this time or later are known, so that no earlier change is missing. */
 function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
@@ -181,7 +181,7 @@ function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the terms after the change of price for which an invoice is; undefined if unknown. */
+/** Returns the terms after the change of price that an invoice bills; undefined if unknown. */
 function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];

@@ -16,7 +16,7 @@ const roles: readonly string[] = ["anon", "authenticated"];
 
 /**
  * Returns the options for a Supabase database: its tokens identify users, and its row-level
- * policies determine their rights. Throws an Error without a key for the tokens in the environment.
+ * policies determine their rights. Throws an Error if the environment has no key for the tokens.
  */
 export function actAsSupabase({ environment }: Pick<Runtime, "environment">): SupabaseRoles {
   const secret = environment("SUPABASE_JWT_SECRET") || undefined;

@@ -47,7 +47,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints the errors with their lines, the lines that were not written, and how many rows were. */
+/** Prints the errors with their lines, the unwritten lines, and the number of written rows. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];

@@ -19,13 +19,13 @@ export interface MigrateCommand extends GivenAdditions {
   readonly migrations: string | null;
   /** True to record the SQL files as already applied, without running them. */
   readonly baseline: boolean;
-  /** True to continue a file without a transaction that has stopped. */
+  /** True to continue a file that runs without a transaction and has stopped in the middle. */
   readonly resume: boolean;
   /** The number of applied files to undo, or null to apply files. */
   readonly down: number | null;
   /** The name of the file that receives the plan, or null to run the plan. */
   readonly write: string | null;
-  /** True to only compare. With `--migrations`, all files run first, in an empty database. */
+  /** True to only compare. With `--migrations`, all files first run in an empty database. */
   readonly check: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;

@@ -117,7 +117,7 @@ function requireSame(
   throw new Error(`${place} differs from the declared tables:\n${listed}`);
 }
 
-/** Asks if columns were renamed. If the user does not confirm this, columns are kept. */
+/** Asks if columns were renamed. If the user does not confirm a rename, the old column is kept. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],

@@ -9,7 +9,7 @@ import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** The sockets in the kernel's order (socket(7)): the last one replaces a closed one. */
+  /** In the kernel's order of sockets (socket(7)): the last one gets the index of a closed one. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 

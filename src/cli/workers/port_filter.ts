@@ -6,9 +6,9 @@ import type { LeftOutSocket } from "./worker_process.ts";
  * resets the connections in its queue, so it is excluded first until its queue is empty.
  *
  * `leftOut` is the index of the excluded socket and the number of sockets of the port, in the order
- * in which they began to listen. The last one replaces a closed one. Null includes all sockets,
- * also those that will be added. Throws if this process does not listen at the port, or if the
- * kernel refuses.
+ * in which they began to listen. When a socket closes, the last one gets its index. Null includes
+ * all sockets, also those that will be added. Throws if this process does not listen at the port,
+ * or if the kernel refuses.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
@@ -39,7 +39,7 @@ type BpfProgram = readonly (readonly [code: number, then: number, otherwise: num
 /** No socket has this index, so that the kernel chooses one by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket; the last one replaces the excluded one. */
+/** Returns a program that chooses a random socket, and the last one instead of the excluded one. */
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
   const [last, random] = [of - 1, 0xffff_f038];
   return [

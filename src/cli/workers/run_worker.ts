@@ -161,7 +161,7 @@ function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSo
   }
 }
 
-/** Milliseconds for a replaced worker's queue, and for a last request on each connection. */
+/** How long a replaced worker waits for queued connections and last requests, in milliseconds. */
 const quietMs = 1_000;
 
 /** Resolves when the app's readiness checks succeed; immediately if it has none. */

@@ -8,7 +8,7 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
-  /** How many streams had been requested at the acknowledgement; `Infinity` before it. */
+  /** Number of streams requested before the acknowledgement; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }
@@ -59,7 +59,7 @@ export function createRowWrites(transport: Transport) {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // No event confirms the write if the row no longer matches the filter. A new stream does.
+        // If the row no longer matches the filter, only a new stream confirms the write.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();

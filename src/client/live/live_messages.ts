@@ -91,7 +91,7 @@ export interface RefusedSubscription {
 
 /**
  * The status of a live list. `connecting`: there are no rows yet. `live`: the rows are current.
- * `stale`: the stream is broken. `offline`: also the network is. `limited`: the service asks the
+ * `stale`: the stream is broken. `offline`: there is no network. `limited`: the service asks the
  * client to wait. `needs-auth`: the token must change. `closed`: ended permanently.
  */
 export type LiveStatus =
@@ -116,7 +116,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream after the subscribers' tokens, which includes all earlier commits. */
+  /** Opens a new stream that continues after the subscribers' tokens, up to all earlier commits. */
   reopen(): void;
   /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
   wake(): void;

@@ -34,7 +34,7 @@ export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Replaces a row in a sorted list. Inserts `after` if `before` is null, and vice versa removes. */
+/** Replaces a row of a sorted list. Null `before` means an insertion, null `after` a removal. */
 export function replaceRow(
   rows: LiveRow[],
   compare: CompareRows,
@@ -93,7 +93,7 @@ function plain(value: unknown): unknown {
 
 /** Converts a decimal to an integer, with a scale that is large enough for both numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-  // Postgres has no decimal with as many digits, so `Infinity` sorts last.
+  // `Infinity` becomes a number with more digits than any decimal in Postgres, so it sorts last.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // The cast is safe: splitting a string always returns a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

@@ -51,7 +51,7 @@ export interface OutboxState {
 export interface JobView extends Store<OutboxState> {
   /** Shows the state of a job. `row` is the row of its response, if it has one. */
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. Jobs that other tabs have removed from the storage end a second later. */
+  /** Shows the stored jobs. A job that another tab has removed ends here one second later. */
   showStored(stored: readonly Job[]): void;
   /** Remembers the row's path and its new ETag after a sent job. */
   learn(job: Job, row: JobRow | null): void;
@@ -139,7 +139,7 @@ function overlayOf(job: Job): Parameters<JobOverlays["add"]>[0] {
     ...job,
     kind: kind === "replace" ? "update" : kind,
     key: path === resource ? null : rowKey(path),
-    // Removes values that create or link related rows, because they are no values of the row.
+    // Removes values that create or link related rows, because the row does not contain them.
     fields: Object.fromEntries(
       Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
     ),

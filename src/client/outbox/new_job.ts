@@ -37,7 +37,7 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // Without a given base, the user has changed the row that the previous job leaves.
+  // Without the option `base`, the user saw the row with the effect of the previous job.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }

@@ -85,7 +85,7 @@ export interface Outbox extends Store<OutboxState> {
    * Resolves when the job is stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
-  /** Discards a write. If it creates a row, its later writes to that row are discarded, too. */
+  /** Discards a write. If it creates a row, later writes to that row are discarded, too. */
   discard(id: string): Promise<void>;
   /** Closes the outbox. Waiting writes stay stored, but live lists no longer show them. */
   close(): void;

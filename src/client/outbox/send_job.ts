@@ -56,7 +56,7 @@ export function isRefusal(error: unknown): error is ServiceError {
 
 const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;
 
-/** A conflict: a row has changed since the user saw it and wrote to it, and the write waits. */
+/** A conflict: a row has changed since the user saw it, and a write to this row is waiting. */
 export interface JobConflict {
   /** The waiting write. */
   readonly job: Job;

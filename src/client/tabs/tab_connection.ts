@@ -201,7 +201,7 @@ interface OwnSubscription {
   leave(): void;
 }
 
-/** A message between tabs. `tab` is the id of the other tabs' sender or receiver. */
+/** A message between tabs. `tab` is the id of the sender or receiver that is not the leader. */
 type TabMessage =
   /** The sender is the new leader. Other tabs then send their subscriptions. */
   | { readonly kind: "leader" }

@@ -82,5 +82,5 @@ export class BucketStore {
 /** How long a request waits for the store before this process decides alone, in milliseconds. */
 const timeoutMs = 3_000;
 
-/** Milliseconds without calls after a failure, and after which unused tokens are returned. */
+/** Pause of calls after a failure, and time until unused tokens are returned, in milliseconds. */
 const pauseMs = 1_000;

@@ -145,7 +145,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     }
   }
 
-  /** Leases the next tokens for such requests, before the current ones are used up. */
+  /** Leases tokens for the next requests of this size, before the current tokens are used up. */
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
@@ -223,7 +223,7 @@ interface TokenDemand {
   readonly toFloor: boolean;
   /**
    * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
-   * returns them. Otherwise several requests could share the last tokens, and none have enough.
+   * returns them. Otherwise several requests could each hold too few of the last tokens.
    */
   readonly taken: number;
 }

@@ -154,7 +154,7 @@ function createTokenClaims(store: KeyValue): ClaimToken {
         },
       };
     } catch (error) {
-      // The store may contain the claim or not, so the next request asks it again.
+      // The store may or may not contain the claim, so the next request asks the store again.
       used.set(id, false);
       throw error;
     }
@@ -205,7 +205,7 @@ export function resolveCaptchaOptions(options: CaptchaOptions, isProduction: boo
   return { verifier, tokenHeader };
 }
 
-/** Throws if an option needs a CAPTCHA without a verifier, or an action that it cannot check. */
+/** Throws if an option needs a CAPTCHA but there is no verifier, or the verifier has no actions. */
 export function requireCaptchaVerifier(
   { action }: { readonly action?: string | undefined },
   configured: ResolvedCaptchaOptions | null,

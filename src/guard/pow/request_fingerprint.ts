@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 
-/** The parts of a request to which its proof of work is bound. A retry must have the same ones. */
+/** The parts of a request to which its proof of work is bound. A retry must have the same parts. */
 export interface FingerprintedRequest {
   readonly method: string;
   /** The raw path: after decoding, different paths could be equal. */

@@ -31,8 +31,8 @@ export interface Accounts {
 /**
  * Disables an account, or enables it again. Both end the account's sessions while it is disabled,
  * so that no earlier session becomes valid again, even if a process is killed between the writes or
- * no request has used the session meantime. One write cannot do both, because accounts and sessions
- * may be in different stores.
+ * no request has used the session in the meantime. One write cannot do both, because accounts and
+ * sessions may be in different stores.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -55,7 +55,7 @@ export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns the members of a user that responses contain. Others are only for scopes. */
+/** Returns the members of a user that responses contain. The other members are only for scopes. */
 export function userForResponse(
   { id, email, name, roles }: User,
 ): Readonly<Record<string, unknown>> {

@@ -103,7 +103,7 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the column; null if it is missing, unless an option names it: then throws. */
+/** Returns the column, or null if it is missing. Throws if it is missing but an option names it. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)
@@ -144,7 +144,7 @@ function withEmailSpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
-      // New accounts all have the same spelling, so no other one can be added in the meantime.
+      // New accounts all use one spelling, so no other spelling can be added in the meantime.
       const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

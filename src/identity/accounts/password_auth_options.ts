@@ -98,11 +98,11 @@ export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
 export interface LoginCaptchaOptions {
   /** The action for which the CAPTCHA must have been solved. */
   readonly action?: string | undefined;
-  /** Returns true if a login needs the CAPTCHA. Default: all logins do. */
+  /** Returns true if a login needs the CAPTCHA. Default: all logins need it. */
   readonly required?: CaptchaRequired | undefined;
 }
 
-/** Returns true if a login needs a CAPTCHA. If the function throws, it does. */
+/** Returns true if a login needs a CAPTCHA. An error of the function counts as true. */
 export type CaptchaRequired = (request: Request, facts: LoginFacts) => boolean | Promise<boolean>;
 
 /** Numbers of failed logins within about an hour. */

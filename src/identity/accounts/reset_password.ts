@@ -66,7 +66,7 @@ export async function resetPassword(
   return { status: 200, body: { next: "login" } };
 }
 
-/** Replaces a password, which ends all sessions. Returns null if it has changed before. */
+/** Replaces a password, which ends all sessions. Returns null if `account` is outdated. */
 export async function replacePassword(
   { fields, identity }: AccountRequest,
   account: Account,

@@ -262,6 +262,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // Every other error is one of the signature, the token's form, `crit`, or an unsuitable key.
+  // Every other error concerns the signature, the token's form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

@@ -119,7 +119,7 @@ export class Sessions {
 
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // Ends it in the cache first, so that this process rejects it even if the store fails.
+    // First ends the session in the cache: this process then rejects it even if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
@@ -170,7 +170,7 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    // A user can have any number of sessions. A full store drops those of the user with the most.
+    // A user can have many sessions. A full store drops sessions of the user who has the most.
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }
@@ -227,7 +227,7 @@ export function createSessionAuth(
     const carried = sessionTokenOfRequest(request, cookie);
     if (carried === null) return null;
     const { token, isCookie } = carried;
-    // The origin is checked before the session, so that other sites cannot find out if it exists.
+    // The origin is checked first, so that other sites cannot find out if a session exists.
     if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
     // A session in the cache needs no closure, which would slow down each request.

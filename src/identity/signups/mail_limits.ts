@@ -3,10 +3,10 @@ import { type HourlyCounters, networkOfAddress } from "../accounts/login_limiter
 /** How many mails of one kind an address receives in an hour, so that it is not flooded. */
 export const maxMailsAnHour = 5;
 
-/** Maximum number in an hour for the first mail of each source (see {@link countMail}). */
+/** Maximum number of mails an hour if each is its source's first mail (see {@link countMail}). */
 export const maxFirstMailsAnHour = 20;
 
-/** Counts a mail. Returns true if its source (a network) may send it. The first has more room. */
+/** Counts a mail. Returns true if its source may send it. A source's first mail has more room. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",

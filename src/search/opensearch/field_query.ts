@@ -14,7 +14,7 @@ export const wordsFieldMapping: Clause = {
   // Frequent words of other users' documents must not influence the ranking.
   similarity: "boolean",
   norms: false,
-  // Prefixes of up to 19 characters are indexed. For a longer prefix, all its words are read.
+  // Prefixes of up to 19 characters are indexed. For a longer prefix, all matching words are read.
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
@@ -53,6 +53,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** A limit would depend on other users' words, and so would the results: there is none. */
+/** There is no limit: with a limit, the results would depend on the words of other users. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

@@ -42,7 +42,7 @@ export interface DrainLimits extends RetrySchedule {
 export interface DrainResult {
   /** Number of entries after which the index contains the current rows. */
   readonly done: number;
-  /** Number of failed entries. Those that are not dead now will be retried. */
+  /** Number of failed entries. They will be retried, except the dead entries. */
   readonly failed: number;
   /** Number of entries that have now failed too often, and are dead. */
   readonly dead: number;

@@ -35,7 +35,7 @@ export class MissedDocuments {
   }
 }
 
-/** How long no write waits for the store after a failure, in ms: its transaction holds locks. */
+/** Milliseconds after a failure in which no write waits for the store: transactions hold locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

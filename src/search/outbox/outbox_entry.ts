@@ -132,7 +132,7 @@ export function leaseEntry(
 
 /**
  * Ends the lease after the document was written. Work that was added during the lease remains.
- * Returns null if there is none. Changes nothing if another process has the lease by now.
+ * Returns null if no work remains. Changes nothing if another process has the lease by now.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;

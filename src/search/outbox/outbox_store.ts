@@ -93,8 +93,8 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for index writes, and returns the first. It is at least `atLeast`, for the
-   * case that the store was replaced, and greater than all reserved before.
+   * Reserves versions for index writes, and returns the first. It is greater than all versions
+   * reserved before, and at least `atLeast`, in case the store was replaced.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {

@@ -101,7 +101,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // Without `signal`, because Deno warns of a copied one. The connection reports disconnects.
+  // Without `signal`, because Deno warns of a copied signal. The connection reports disconnects.
   return new Request(url, { method, headers, body });
 }
 

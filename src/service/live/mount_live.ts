@@ -43,7 +43,7 @@ interface MountLiveOptions
     Pick<RouteHandlersOptions, "table" | "parseUser" | "responder" | "mountedAt"> {
   /**
    * Counts a new multiplexed stream and its subscriptions against the limits of a user and an IP
-   * address. Returns a function that ends this. Throws a 429 above a limit.
+   * address. Returns a function that stops counting them. Throws a 429 above a limit.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   prefixOf(context: Context<AppEnv>): string;

@@ -143,8 +143,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices in an invoice's lines, which determine the credits. The invoice's reason does
- * not: after a change of interval, it bills a whole new period and the old price's proration.
+ * Returns the prices in an invoice's lines, which determine the credits. The invoice's reason is
+ * not enough: one invoice can bill a whole new period and the old price's proration.
  */
 export function invoicePrices(
   invoice: JsonFields,

@@ -98,7 +98,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Returns the readable columns with truncated strings. A GET of the row returns all. */
+/** Returns the readable columns with truncated strings. A GET of the row returns whole strings. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(
