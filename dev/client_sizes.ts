@@ -29,12 +29,12 @@ export const clientEntries: readonly ClientEntry[] = [
     limit: 3_165,
   },
   // The plan was 5,000 here and 7,000 below: docs/decisions/0034 explains these sizes.
-  { name: "with live lists", program: live, limit: 6_210 },
+  { name: "with live lists", program: live, limit: 6_220 },
   {
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
       "./exports/client.ts";`,
-    limit: 12_130,
+    limit: 12_140,
   },
   {
     name: "collections of TanStack DB, beside live lists",

@@ -78,7 +78,7 @@ export function requireValueCount(
   { takes }: Operator,
 ): void {
   if (takes === "list" || takes === "items" || takes === "texts") return;
-  const mayBeTwo = takes === "query" && values.length === 2;
+  const mayBeTwo = takes === "query" && values.length <= 2;
   if (takes === "pair" ? values.length === 2 : !list || mayBeTwo) return;
   const query = "a search, and at most the name of a text search configuration after it";
   const expected = { pair: "exactly two values", query }[String(takes)] ?? "one value";
