@@ -224,7 +224,7 @@ testOnDialects(
 testOnDialects(
   "numbers of any length sort by size, long strings continue, and exports and single rows select",
   (engine) =>
-    withService(engine, [notes], served, async ({ db, get, subscribe, app }) => {
+    withService(engine, [notes], served, async ({ db, get, send, subscribe, app }) => {
       const numbers = ["9007199254740993", "9007199254740992", "-1e-400", "0.1", "1e400", "100e-3"];
       const long = ["b", "c", "a"].map((letter) => JSON.stringify(letter.repeat(5_000)));
       for (const [index, value] of [...numbers, ...long].entries()) {
@@ -246,6 +246,9 @@ testOnDialects(
 
       const one = await get("/api/notes/1?select=meta.w.1.x,meta.nothing");
       assertEquals(one.body, { meta: { w: [null, { x: 2 }] } });
+      const query = { select: ["id", "meta.w.1.x"], filter: "id==1" };
+      const byBody = await send("POST", "/api/notes/query", query);
+      assertEquals(byBody.body.items, [{ id: 1, meta: { w: [null, { x: 2 }] } }]);
       const whole = await get("/api/notes/4?select=meta.v,meta");
       assertEquals(whole.body.meta, { v: 0.1, w: [1, { x: 2 }] });
       const exact = await get("/api/notes/1?select=meta.v", {

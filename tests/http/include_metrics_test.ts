@@ -3,10 +3,13 @@ import fc from "fast-check";
 import {
   bigint,
   boolean,
+  createApp,
   decimal,
   eq,
   type InferApi,
   integer,
+  openDatabase,
+  real,
   resource,
   table,
   text,
@@ -14,6 +17,7 @@ import {
 } from "../../mod.ts";
 import { createClient } from "../../exports/client.ts";
 import { insertRows, type Service, testOnDialects, withService } from "../support/http.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import { repeats } from "../support/repeats.ts";
 import { watchStatements } from "./include_support.ts";
 
@@ -346,3 +350,31 @@ testOnDialects(
       assertEquals(count > 0 && typeof sum === "string" && author.books.length, 1);
     }),
 );
+
+testOnPostgres("metrics that overflow are 400 in an include and in an aggregate", async (url) => {
+  const db = await openDatabase(url);
+  const [parents, values] = [
+    table("parents", { id: integer().primaryKey() }),
+    table("parts", { id: integer().primaryKey(), parent: integer(), size: real() }),
+  ];
+  await db.createTables([parents, values]);
+  await insertRows(db, parents, [{ id: 1 }]);
+  await insertRows(db, values, [1, 2].map((id) => ({ id, parent: 1, size: 1.7e308 })));
+  const app = await createApp({
+    db,
+    resources: [
+      resource(parents, {
+        id: parents.id,
+        auth: open,
+        relations: { parts: { type: "hasMany", resource: values, foreignKey: values.parent } },
+      }),
+      resource(values, { id: values.id, auth: open }),
+    ],
+  });
+  for (const path of ["parents?include=parts(sum:size)", "parts/aggregate?sum=size"]) {
+    const response = await app.fetch(new Request(`http://test/api/${path}`));
+    assertEquals(response.status, 400, await response.text());
+  }
+  await app.close();
+  await db.close();
+});

@@ -65,6 +65,12 @@ const found: Readonly<Record<string, readonly number[]>> = {
 const refused: Readonly<Record<string, string>> = {
   'fts=tsquery="fat cat"': 'is not a tsquery like "fat & cat:*"',
   "fts=match=(cat,klingon)": "in a text search configuration that exists",
+  'fts=match=(cat,"")': "in a text search configuration that exists",
+  'fts=match=(cat,"-")': "in a text search configuration that exists",
+  "fts=match=(cat,99999999)": "in a text search configuration that exists",
+  'fts=match=(fat,"english\'); --")': "in a text search configuration that exists",
+  [`fts=tsquery="${"!".repeat(60)}cat"`]: 'is not a tsquery like "fat & cat:*"',
+  [`fts=match="${"-".repeat(2_000)}a"`]: 'is not a tsquery like "fat & cat:*"',
   "fts=match=(a,b,c)": "the operator takes a search, and at most the name of",
   "fts=match=null": "must not be null",
   "title=match=cat": "searches only tsvector columns of Postgres; GET /search",

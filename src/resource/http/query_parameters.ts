@@ -91,11 +91,13 @@ const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
-/** Returns the text of a parameter. Names in a list are quoted if they need it. */
+/** Returns the text of a parameter. Names in a list are quoted if they need it, paths are not. */
 export function parameterText(name: string, value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   const items = value.map(String);
-  return (nameLists.has(name) ? items.map(quoteName) : items).join(",");
+  if (!nameLists.has(name)) return items.join(",");
+  const isPath = (item: string) => name === "select" && /^\w+(?:\.\w+)+$/.test(item);
+  return items.map((item) => isPath(item) ? item : quoteName(item)).join(",");
 }
 
 /** Parses a query parameter that is `true` or `false` (the default). Throws a 400 otherwise. */

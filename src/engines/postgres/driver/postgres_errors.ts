@@ -118,6 +118,8 @@ function failedConstraint(error: Error): FailedConstraint | null {
  * functions of tsquery, tsvector, jsonpath and regclass do. Only a wrong statement has a position.
  */
 export function isRejectedValue(error: unknown): boolean {
+  // Postgres reports a tsquery with too many operators as an internal error.
+  if (error instanceof Error && "routine" in error && error.routine === "pushOpStack") return true;
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
   if (isRaised(error)) return false;
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
@@ -133,9 +135,9 @@ function isMissingInFunction(code: string, error: Error): boolean {
   return ["internal_query", "internalQuery"].some((name) => fields.get(name) !== undefined);
 }
 
-/** The codes of syntax errors, and of missing tables, types, functions and schemas. */
+/** The codes of syntax errors, of missing tables, types, functions and schemas, and of names. */
 const codesOfStatements: ReadonlySet<string> = new Set([
-  ...["42601", "42P01", "42704", "42883", "3F000"],
+  ...["42601", "42P01", "42704", "42883", "3F000", "42602"],
 ]);
 
 function codeOf(error: unknown): string | null {

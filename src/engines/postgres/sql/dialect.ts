@@ -53,9 +53,10 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
     },
     query: ({ databaseType }, [query, configuration = databaseType?.configuration], syntax) => {
       const parse = rawSql(syntax === "web" ? "websearch_to_tsquery" : "to_tsquery");
-      return typeof configuration === "string"
-        ? sql`${parse}(${configuration}::regconfig, ${String(query)})`
-        : sql`${parse}(${String(query)})`;
+      if (typeof configuration !== "string") return sql`${parse}(${String(query)})`;
+      // Without quotes, digits and `-` would be the number of a configuration, which may be missing.
+      const name = /^(?:\d+|-)$/.test(configuration) ? `"${configuration}"` : configuration;
+      return sql`${parse}(${name}::regconfig, ${String(query)})`;
     },
   };
 }
