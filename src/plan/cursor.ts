@@ -49,10 +49,23 @@ const maxCursorBytes = 12_000;
 /**
  * Returns an encrypted cursor for the last row of a page. It contains the stored values of the
  * order's keys, or the row's primary key if these values are long. The cursor is valid only for
- * this resource and order. Throws a 422 for a row whose primary key is also too long.
+ * this resource and order. Throws a 422 for a row whose primary key is also too long, and a 400 if
+ * the position is still that of the cursor `after`, so that every walk through a list ends.
  */
-export function sealCursor(position: readonly SqlValue[], list: CursorScope): string {
+export function sealCursor(
+  position: readonly SqlValue[],
+  list: CursorScope,
+  after: CursorPosition | null,
+): string {
   const text = positionText(position);
+  // `node:sqlite` reads text only up to its first NUL, so a later row can have an equal position.
+  if (after?.kind === "values" && positionText(after.values) === text) {
+    throw new Problem(
+      "cursor-invalid",
+      "Cannot continue this list by a cursor: values of the page's last row are stored with a NUL " +
+        "character, after which the database library cuts them. Request another page size",
+    );
+  }
   if (Buffer.byteLength(text) <= maxPositionBytes) return sealText(text, list);
   const key = position.filter((_value, index) => list.order[index]?.column.primaryKey);
   const sealed = JSON.stringify({ kind: "row", key: key.map(toJson), hash: positionHash(text) });

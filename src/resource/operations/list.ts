@@ -238,5 +238,5 @@ function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource
     const page = { stored, columns, order, from: offsetPosition(after) };
     return sealOffsetCursor(offsetPositionAfter(page, countFittingValues), list);
   }
-  return sealCursor(keysetPosition(stored.at(-1) ?? [], columns, order), list);
+  return sealCursor(keysetPosition(stored.at(-1) ?? [], columns, order), list, after);
 }
