@@ -68,7 +68,9 @@ async function errorOf(
     await driver.query(toStatement(sql`SELECT ${join(tests, ", ")}`, dialect.placeholder));
     return null;
   } catch (error) {
-    if (error instanceof DatabaseError && error.kind === "invalid-value") return error;
+    // A domain can have a check, and forbid NULL.
+    const kinds: readonly string[] = ["invalid-value", "check", "not-null"];
+    if (error instanceof DatabaseError && kinds.includes(error.kind)) return error;
     throw databaseProblem(error, "read");
   }
 }

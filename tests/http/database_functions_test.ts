@@ -18,6 +18,8 @@ import { runScript } from "../support/scratch.ts";
 
 const script = `
 CREATE TYPE mood AS ENUM ('sad', 'happy');
+CREATE DOMAIN positive AS integer NOT NULL CHECK (value > 0);
+CREATE FUNCTION half(of positive, by positive) RETURNS positive IMMUTABLE LANGUAGE sql AS 'SELECT (of / by - 4)::positive';
 CREATE TYPE point2 AS (x integer, y integer);
 CREATE TABLE films (id integer PRIMARY KEY, title text NOT NULL, year integer NOT NULL, secret text);
 CREATE TABLE shows (id integer PRIMARY KEY, film_id integer NOT NULL REFERENCES films);
@@ -272,7 +274,26 @@ testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => 
     ]);
     assertEquals((await detail("POST", "add", { a: "x" }))[0], 422);
     assertEquals((await detail("POST", "add", { a: 1.5 }))[0], 422);
-    assertEquals((await detail("POST", "add", { a: 3_000_000_000 }))[0], 422);
+    const beyond = "Cannot use this body: a must be between -2147483648 and 2147483647";
+    assertEquals(await detail("POST", "add", { a: 3_000_000_000 }), [422, beyond]);
+    assertEquals(await detail("GET", "add?a=99999999999"), [422, beyond]);
+    const rejected = "has a value that the database does not take";
+    const unchecked = "does not pass a check of the database";
+    assertEquals(await detail("GET", "numbers?of=[3000000000]"), [
+      422,
+      `Cannot use this body: of ${rejected}`,
+    ]);
+    for (const [value, fault] of [[-1, unchecked], [null, "must not be null"]] as const) {
+      assertEquals(await detail("POST", "half", { of: 4, by: value }), [
+        422,
+        `Cannot use this body: by ${fault}`,
+      ]);
+    }
+    // The fault of a statement within the function is no argument's.
+    assertEquals(await detail("POST", "half", { of: 4, by: 1 }), [
+      422,
+      "Cannot call half: a value is missing or not allowed",
+    ]);
     assertEquals((await detail("POST", "add", [1]))[0], 422);
     assertEquals((await detail("GET", "add?a=1;DROP%20TABLE%20films"))[0], 422);
     assertEquals((await detail("GET", "add?a=1&limit=1"))[0], 400);

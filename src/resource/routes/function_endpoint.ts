@@ -7,6 +7,8 @@ import {
   prepareCall,
   tableOfCall,
 } from "../../db/functions/database_function.ts";
+import { findRefused } from "../../db/rejected_value.ts";
+import { sql, tableName } from "../../sql/fragment.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -22,6 +24,8 @@ import { list } from "../operations/list.ts";
 import { narrowForCaller } from "../rights/caller_view.ts";
 import { runOperation } from "../run_operation.ts";
 import { isPlainObject } from "../write/nested/parse/parse_row_id.ts";
+import { fieldErrors } from "../write/refused/refused_write.ts";
+import { wholeBody } from "../write/values/batch_items.ts";
 import { type FieldError, invalidField, InvalidFields } from "../write/values/parse_fields.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 
@@ -43,7 +47,7 @@ export async function callFunction(
   { request, user, resource: host }: ResourceCall,
 ): Promise<DataReply> {
   const rows = { ...request, query: listQueryOf(called, request) };
-  const values = argumentsOf(called, request);
+  const values = argumentsOf(called, request, host.driver);
   const resource = resourceOfResult(called, values, host);
   try {
     const call = { request: rows, user, resource };
@@ -58,6 +62,7 @@ export async function callFunction(
     }
     // The rows of a call are read like a list, whose problems say "Cannot read".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
+    if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
   }
 }
@@ -66,6 +71,17 @@ export async function callFunction(
 const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
   ...["unique", "foreign-key", "not-null", "check", "invalid-value", "retryable"] as const,
 ]);
+
+/** Throws a 422 that names the first argument that the database rejects for its type, if any. */
+async function refuseArgument(values: FunctionArguments, { driver }: Resource): Promise<void> {
+  const typed = [...values].map(([{ column, type }, value]) => ({
+    ...{ column, value },
+    read: sql`CAST(${driver.dialect.encode(value, column)} AS ${tableName(type)})`,
+  }));
+  const refused = await findRefused(typed, driver);
+  if (refused === null) return;
+  throw new InvalidFields(fieldErrors([refused.value.column], refused.error, wholeBody));
+}
 
 /** Lists the rows of a call in a transaction, which is read-only unless the function is volatile. */
 async function runInTransaction(
@@ -91,6 +107,7 @@ async function runInTransaction(
 function argumentsOf(
   { args }: DatabaseFunction,
   { body, query }: ResourceRequest,
+  { dialect }: Resource["driver"],
 ): FunctionArguments {
   const isInBody = body !== undefined;
   if (isInBody && !isPlainObject(body)) throw invalidField("must be an object of arguments");
@@ -113,7 +130,9 @@ function argumentsOf(
     }
     try {
       const parse = isInBody ? argumentFromJson : argumentFromText;
-      values.set(argument, value === null ? null : parse(value, column));
+      const parsed = value === null ? null : parse(value, column);
+      dialect.check(parsed, column);
+      values.set(argument, parsed);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       faults.push({ path: name, message: error.message });

@@ -74,7 +74,7 @@ function typedValues(row: FailedRow): readonly (TypedValue & { readonly row: Fai
   ).map(([column, value]) => ({ column, value, row }));
 }
 
-function fieldErrors(
+export function fieldErrors(
   columns: readonly ColumnInfo[],
   { kind }: DatabaseError,
   { path }: BodyPath,
