@@ -266,7 +266,7 @@ function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean 
   return error instanceof DatabaseError && error.kind === "invalid-value" &&
     error.raised === null && segment === "" &&
     [...query.keys()].every((name) => withoutValues.has(name)) &&
-    !/\b(?:sum|avg):/.test(query.get("include") ?? "");
+    !/\b(?:filter|sum|avg):/.test(query.get("include") ?? "");
 }
 
 /** Parameters whose values cannot cause such an error. The sum of a metric, for example, can. */

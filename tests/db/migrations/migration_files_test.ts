@@ -286,6 +286,55 @@ Deno.test("a file that begins by switching foreign keys off may make a table aga
   }
 });
 
+Deno.test("foreign keys are off in every spelling, and a PRAGMA that comes too late is refused", async () => {
+  const begin = `CREATE TABLE a (id INTEGER PRIMARY KEY);
+    CREATE TABLE b (a REFERENCES a ON DELETE CASCADE);
+    INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);`;
+  const again = `CREATE TABLE n (id INTEGER PRIMARY KEY, c); INSERT INTO n (id) SELECT id FROM a;
+    DROP TABLE a; ALTER TABLE n RENAME TO a;`;
+  const lines = [
+    ...["PRAGMA foreign_keys = OFF", "/* x */ pragma Foreign_Keys=0", "PRAGMA foreign_keys(off)"],
+    ...["PRAGMA main.foreign_keys = OFF", 'PRAGMA foreign_keys = "no"'],
+    "PRAGMA defer_foreign_keys = ON; PRAGMA foreign_keys = OFF",
+  ];
+  for (
+    const [line, start] of lines.flatMap((line) => [[line, ""], [line, "-- no transaction\n"]])
+  ) {
+    const db = await openDatabase("sqlite::memory:");
+    await inFolder(async (folder, write) => {
+      await write({
+        "1_a.sql": begin,
+        "2_again.sql": `${start}${line}; ${again} PRAGMA foreign_keys = ON;`,
+      });
+      await migrateFiles({ driver: db.driver, folder, random });
+      assertEquals(await read(db, "SELECT a FROM b"), [1], `${start}${line}`);
+      await write({ "3_late.sql": `CREATE TABLE z (id); ${line}; ${again}` });
+      const late = migrateFiles({ driver: db.driver, folder, random });
+      await assertRejects(() => late, Error, "3_late.sql turns foreign keys off after other");
+    });
+    await db.close();
+  }
+});
+
+testOnPostgres("a resumed file has the settings of its first statements", async (url) => {
+  const db = await openDatabase(url);
+  await inFolder(async (folder, write) => {
+    await write({
+      "1_apart.sql": `-- no transaction
+        CREATE SCHEMA other; SET search_path = other; CREATE TABLE a (id INT);
+        INSERT INTO a VALUES (1), (1); CREATE UNIQUE INDEX CONCURRENTLY once ON a (id);
+        CREATE TABLE b (id INT);`,
+    });
+    const run = (resume: boolean) => migrateFiles({ driver: db.driver, folder, random, resume });
+    await assertRejects(() => run(false), Error, "fails at");
+    await db.driver.query({ text: "DELETE FROM other.a", values: [] });
+    await db.driver.query({ text: "DROP INDEX other.once", values: [] });
+    await run(true);
+    assertEquals(await read(db, "SELECT to_regclass('other.b')::text"), ["other.b"]);
+  });
+  await db.close();
+});
+
 testOnPostgres("settings of a file reach neither the record nor the next file", async (url) => {
   const db = await openDatabase(url);
   const { driver } = db;

@@ -142,6 +142,10 @@ async function applyApart(
         "rest",
     );
   }
+  // Another connection made the settings of the statements that have run.
+  for (const text of statements.slice(0, done ?? 0)) {
+    if (changesSettings.test(text)) await runOfFile(name, text, connection);
+  }
   for (let index = done ?? 0; index < statements.length; index++) {
     await runOfFile(name, statements[index] ?? "", connection);
     await recordDone(index + 1);
@@ -151,6 +155,10 @@ async function applyApart(
   const left = await unusable();
   if (left !== "") throw new Error(`Cannot rely on ${name}, although it has run${left}`);
 }
+
+/** Matches a statement that changes settings of its connection for later statements. */
+const changesSettings =
+  /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:SET|RESET|PRAGMA|SELECT\s+(?:pg_catalog\.)?set_config)\b/i;
 
 async function runOfFile(name: string, text: string, connection: Connection): Promise<void> {
   try {

@@ -107,10 +107,19 @@ async function readOne(
       }`;
     if (reason !== null) throw new Error(`Cannot migrate: ${name} ${reason}`);
   }
-  const withoutKeys = running.turnsKeysOff(all[0] ?? "");
-  const statements = withoutKeys ? all.slice(1) : all;
+  const off = isApart ? -1 : all.findIndex((statement) => running.turnsKeysOff(statement));
+  if (!all.slice(0, Math.max(off, 0)).every((statement) => pragma.test(statement))) {
+    throw new Error(
+      `Cannot migrate: ${name} turns foreign keys off after other statements, which has no effect ` +
+        "in its transaction: move the PRAGMA to the beginning",
+    );
+  }
+  const withoutKeys = off >= 0;
+  const statements = withoutKeys ? all.toSpliced(off, 1) : all;
   return { name, number: Number(digits), sql, statements, withoutKeys, isApart };
 }
+
+const pragma = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*PRAGMA\b/i;
 
 /** Matches a statement that no transaction can contain. */
 const runsAlone =

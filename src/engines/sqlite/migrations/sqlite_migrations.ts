@@ -77,8 +77,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
       return (tables, file) => requireFileIntegrity(connection, before, tables, file);
     },
     whyNot: () => null,
-    turnsKeysOff: (statement) =>
-      /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i.test(statement),
+    turnsKeysOff: (statement) => keysOff.test(statement),
   },
   recording: {
     // SQLite does not drop a column that a trigger names.
@@ -123,7 +122,10 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
   },
 };
 
-const setting = /^(?:\s|--[^\n]*\n)*PRAGMA\s+(?:\w+\.)?(\w+)/i;
+const keysOff =
+  /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*PRAGMA\s+(?:\w+\s*\.\s*)?foreign_keys\s*[=(]\s*["']?(?:off|0|false|no)\b/i;
+
+const setting = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*PRAGMA\s+(?:\w+\.)?(\w+)/i;
 
 /** The settings of a writing connection that change the meaning of later statements. */
 const ownSettings: ReadonlyMap<string, string> = new Map([
