@@ -27,7 +27,7 @@ export interface RequestObservers {
   readonly clock: Clock;
 }
 
-/** Wraps an app's `fetch`, to measure each request until its response begins and report it. */
+/** Wraps an app's `fetch`. Measures each request until its response begins, and reports it. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,

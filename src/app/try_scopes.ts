@@ -22,7 +22,7 @@ import { sql, tableName, toStatement } from "../sql/fragment.ts";
  * resolved, compiled and sent to the database, which reads no rows. Throws a plain Error for the
  * first scope with a fault. If a function throws with the default example user, the service only
  * logs a notice, because the function may need more members of the user. Another notice advises an
- * index for each relation that a scope follows without one.
+ * index for each relation that a scope follows without an index.
  */
 export async function tryScopes(
   resources: readonly Resource[],
@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports the columns by which a scope finds related rows without an index, each once. */
+/** Reports, once each, the columns without an index by which a scope finds related rows. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {

@@ -7,7 +7,7 @@ import type { Observer } from "../runtime/runtime.ts";
 
 declare const granted: unique symbol;
 
-/** The right to access rows, which each query needs. Only {@link authorize} creates one. */
+/** The right to access rows, which each query needs. Only {@link authorize} creates a grant. */
 export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
@@ -72,7 +72,7 @@ function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromis
   );
 }
 
-/** Returns the rows that every caller may access, plus those of the user's scope. */
+/** Returns the rows that every caller may access, plus the rows of the user's scope. */
 function grantedRows(
   access: Access,
   user: User | null,
@@ -125,8 +125,8 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * The rows that every caller may access, even without a user: all rows with `true`, or those of a
- * function's filter. A user may access also those of the user's scope.
+ * The rows that every caller may access, even without a user: all rows with `true`, or the rows
+ * that match a function's filter. A user may also access the rows of the user's scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */

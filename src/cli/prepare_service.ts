@@ -11,7 +11,7 @@ export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token of the operator. */
   readonly token: string;
-  /** The key-value store for several workers, if no configuration names another. */
+  /** The key-value store for several workers, if no configuration names another store. */
   readonly kv?: string;
 }
 

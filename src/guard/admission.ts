@@ -52,7 +52,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#guarded = guarded;
     this.#powGates = protection.pow === null ? [] : [protection.pow];
     this.#captchaAction = protection.captcha?.action;
-    // The first letter distinguishes an address from a user id that looks like one.
+    // The first letter distinguishes an address from a user id that looks like an address.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
       isStream: protection.isStream,
@@ -184,7 +184,7 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Serves, challenges or refuses the request, again after each challenge that it passes. */
+  /** Serves, challenges or refuses the request. Decides again after each passed challenge. */
   #enforce(): MaybePromise<void> {
     const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {

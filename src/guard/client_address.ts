@@ -1,7 +1,7 @@
 /**
  * Returns the client's address, or null if unknown. Only the last entries of `X-Forwarded-For` are
- * trusted, one for each of your own proxies: the client may have written those before. If the
- * header is malformed or too short, the address is that of the connection.
+ * trusted, one for each of your own proxies: the client may have written the entries before these.
+ * If the header is malformed or too short, the address is that of the connection.
  */
 export function clientAddress(
   headers: Headers,

@@ -80,7 +80,7 @@ export class CredentialCache {
     // This process has ended the credential while it was being read.
     if (known === null) return null;
     if (state === null) {
-      // An unknown credential is not cached: invented ones would displace valid ones.
+      // An unknown credential is not cached: invented credentials would displace valid ones.
       if (known !== undefined) this.end(text);
       return null;
     }

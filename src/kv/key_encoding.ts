@@ -19,7 +19,7 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes a prefix: the encoding of all keys below it begins with the result. It may be empty. */
+/** Encodes a prefix, which may be empty. The codes of all keys below it begin with the result. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
@@ -62,7 +62,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // UTF-8 has no lone surrogates: they would all become U+FFFD, and different keys equal.
+      // UTF-8 has no lone surrogates: all become U+FFFD, so different keys would be equal.
       if (!part.isWellFormed()) {
         throw new Error(
           `Cannot use ${

@@ -58,7 +58,7 @@ class MemoryRecords {
   readonly #records = new Map<string, MemoryRecord>();
   readonly #shares = new RecordsByClient();
   #commits = 0;
-  /** Number of records from which expired records are removed, which requires reading all. */
+  /** Number of records above which all records are read, to remove those that have expired. */
   #sweepAt = firstSweep;
   #sweptForRoomAt = -Infinity;
 

@@ -52,8 +52,8 @@ export class RetryingKv {
   }
 
   /**
-   * Runs an operation, again if another process has locked the file. After a `StoreError`, nothing
-   * was done. After any other error, it may have been done or may still be in progress.
+   * Runs an operation, and repeats it if another process has locked the file. After a `StoreError`,
+   * nothing was done. After any other error, it may have been done or may still be in progress.
    */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
@@ -141,7 +141,7 @@ export class RetryingKv {
     const found: KeyValueEntry[] = [];
     const batchSize = Math.min(page.limit + 1, maxEntries);
     for await (const stored of kv.list({ prefix, ...range }, { reverse, batchSize })) {
-      // Deno uses a symbol as a placeholder in keys to write. Keys that are read contain none.
+      // Deno uses a symbol as a placeholder in keys to write. Keys that are read contain no symbol.
       const key = stored.key.filter((part) => typeof part !== "symbol");
       const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);
@@ -265,7 +265,7 @@ const silenceMs = 500;
 /** How many operations are sent between two responses. In an outage, all of them fail. */
 const maxBetweenAnswers = 64;
 
-/** Milliseconds between two probes, and between two after many without a response. */
+/** Milliseconds between two probes. The long pause follows many probes without a response. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 

@@ -14,7 +14,7 @@ export interface MetricReading {
 export interface SeriesReading {
   /** Label values by label name. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The value, in the unit with which the metric's name ends; without one, a count. */
+  /** The value, in the unit at the end of the metric's name, or a count if the name has no unit. */
   readonly value: number | HistogramReading;
 }
 

@@ -58,7 +58,7 @@ export function operationDocument(
   };
 }
 
-/** Returns the query parameters of a function: its arguments for GET, and those of its rows. */
+/** Returns a function's query parameters: its arguments for GET, and the parameters of its rows. */
 function functionParameters(called: CalledFunction, { method }: Route): readonly JsonSchema[] {
   const args = method !== "GET" ? [] : called.args.map((argument): JsonSchema => {
     const { name, kind } = argument.column;

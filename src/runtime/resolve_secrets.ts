@@ -42,7 +42,7 @@ export function isRandomSecret(
   return secret === undefined || secret.length === 0;
 }
 
-/** Returns the secrets of an option or variable, or null. Throws a plain Error for a short one. */
+/** Returns the secrets of an option or variable, or null. Throws an Error for a short secret. */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,

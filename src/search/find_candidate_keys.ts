@@ -33,8 +33,8 @@ interface SearchedIndex {
  * than a page, it searches again among the rows in scope. If these are too many, the database
  * checks each page of results. If `few` is set, this SELECT has the keys of all rows in scope, and
  * the engine searches only these. Therefore rows that the caller may not read count towards no
- * limit. Rejects with a 503 if the engine does not respond, and a 422 for more than {@link
- * maxCandidates} found rows.
+ * limit. Rejects with a 503 if the engine does not respond, and a 422 if it finds more than
+ * `maxCandidates` rows.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

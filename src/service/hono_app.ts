@@ -181,7 +181,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   return hono;
 }
 
-/** Returns the spellings of a path: with a final slash, also without it. */
+/** Returns the spellings of a path. A final slash can be omitted. */
 function spellings(path: string): readonly string[] {
   return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }

@@ -179,7 +179,7 @@ export class KvLedger implements CreditsLedger {
       const keyed = own === null ? null : { key: own, record: asOperation(record) };
       const done = reverseGrant(posting, given, keyed, asOperation(grant));
       const changed = recordMutations(granted, done.grant);
-      // The record of a reversal is kept for ever, as is that of the grant.
+      // The record of a reversal is kept for ever, like the record of its grant.
       const kept = reversal === null ? [] : recordMutations(reversal, done.record);
       return { result: done.result, records: [...changed, ...kept] };
     });
@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // No other commit can write an entry with this number: the stored entry proves this commit.
+        // Only this commit writes entries with these numbers, so a stored entry proves it.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);

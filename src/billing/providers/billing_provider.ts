@@ -182,7 +182,7 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event lacks some. Returns none if there are too many. */
+  /** Returns all prices of a payment whose event lacks prices, or an empty list for too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }
 

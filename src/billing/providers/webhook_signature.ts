@@ -10,7 +10,7 @@ export interface ReceivedSignature {
   readonly prefix: string;
   /** The codes in the header. There are several while secrets are rotated. One must be right. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
-  /** Signing time in seconds since 1970, as in the header. Null if the header has none. */
+  /** Signing time in seconds since 1970, as in the header. Null if the header has no time. */
   readonly timestamp: string | null;
 }
 

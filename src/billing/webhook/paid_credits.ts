@@ -147,7 +147,7 @@ export function termsOfReportedState(
 /**
  * Adds terms to the history of a subscription, ordered by their start. Events arrive in any order,
  * so outdated terms are added, too. Only the first and the newest 50 terms are kept, with the time
- * from which others may be missing.
+ * from which other terms may be missing.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],

@@ -250,7 +250,7 @@ interface NamedAccount {
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
-/** Returns true if money was paid. Trials do not count, because anyone can start one. */
+/** Returns true if money was paid. Trials do not count, because anyone can start a trial. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }

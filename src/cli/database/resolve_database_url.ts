@@ -14,7 +14,7 @@ export async function databaseUrl(place: string): Promise<string> {
   return url;
 }
 
-/** Returns the URL of a database to migrate. For a dry run, a missing file is an empty one. */
+/** Returns the URL of a database to migrate. For a dry run, a missing file counts as empty. */
 export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);

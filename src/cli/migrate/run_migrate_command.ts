@@ -163,7 +163,7 @@ interface MigrateTerminal {
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Applies the SQL files of a folder, records them, or undoes applied ones. */
+/** Applies the SQL files of a folder, records them, or undoes applied files. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },

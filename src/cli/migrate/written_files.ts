@@ -29,7 +29,7 @@ function textOf({ isApart, steps }: WrittenPart): string {
   return [...(isApart ? ["-- no transaction\n"] : []), ...statements].join("\n");
 }
 
-/** Returns the purpose of a statement in one line, its lock, and the part that it loses. */
+/** Returns in one line a statement's purpose, its lock, and the part whose values it discards. */
 export function titleOf({ purpose, lock, loses }: MigrationStep): string {
   const locks = lock === null ? "" : ` (lock: ${lock})`;
   const values = loses === null ? "" : `: VALUES OF ${loses} ARE LOST`;

@@ -5,10 +5,10 @@ import type { LeftOutSocket } from "./worker_process.ts";
  * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that closes
  * resets the connections in its queue, so it is excluded first until its queue is empty.
  *
- * `leftOut` is the index of the excluded socket and the number of sockets of the port, in the order
- * in which they began to listen. When a socket closes, the last one gets its index. Null includes
- * all sockets, also those that will be added. Throws if this process does not listen at the port,
- * or if the kernel refuses.
+ * `leftOut` contains the index of the excluded socket, in the order in which the sockets of the
+ * port began to listen, and their number. When a socket closes, the last one gets its index. Null
+ * includes all sockets, also those that will be added. Throws if this process does not listen at
+ * the port, or if the kernel refuses.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));

@@ -86,7 +86,7 @@ export class WorkerGroup {
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers and waits for their ends. Null sends no signal: they have received it. */
+  /** Stops all workers and waits until they end. Null sends no signal: they have received it. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {

@@ -129,7 +129,7 @@ interface SendJobsOptions extends ConflictOptions, TabJobs {
   readonly tokens: JobTokens;
 }
 
-/** By job id: the only token with which the job may be sent, that of its user. */
+/** The token of each job's user, by job id. The job is never sent with another token. */
 type JobTokens = Map<string, Promise<Bearer>>;
 
 /** The pause of all jobs, of the jobs for one row, or of a resource with a rate limit. */
@@ -180,8 +180,8 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // The row has been created: its later jobs now use the path of the row. The path is not
-        // locked if jobs to the same path are already being sent.
+        // Later jobs of the created row use its path, which this job locks, unless jobs to the same
+        // path are already being sent.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {

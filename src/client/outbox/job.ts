@@ -128,9 +128,9 @@ export function reviveDeadJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // After these statuses, the service has stored the response under the key. After others, the key
-  // is unused or belonged to another request. A 400 or 404 of a second attempt can come from a
-  // process that has not looked up the key.
+  // After these statuses, the service has stored the response under the key. After other statuses,
+  // the key is unused or belonged to another request. A 400 or 404 of a second attempt can come
+  // from a process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
     // If `slug` is undefined, `test` uses the string "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);

@@ -11,8 +11,8 @@ import type { OutboxState } from "./job_view.ts";
 export interface OutboxOptions {
   /**
    * The identity of the user. Each identity has its own outbox. With an empty string, the outbox
-   * stores nothing, and each page has its own. A waiting write is then discarded if the client's
-   * token changes.
+   * stores nothing, and each page has its own outbox. A waiting write is then discarded if the
+   * client's token changes.
    */
   readonly identity: string;
   /** Where the jobs are stored. Default: in IndexedDB, or in memory if IndexedDB is missing. */

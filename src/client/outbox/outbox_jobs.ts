@@ -38,8 +38,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   }
 
   /**
-   * Updates the jobs that follow a request to the same row, after it was sent or given up. If it
-   * was given up, these jobs then follow the request before it.
+   * Updates the jobs that wait for a request to the same row, after it was sent or given up. If it
+   * was given up, these jobs then wait for the previous request.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -51,7 +51,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     }
   }
 
-  /** Returns the members of a job that earlier requests to the same row change. */
+  /** Returns the members of a job, updated by the results of earlier requests to the same row. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;

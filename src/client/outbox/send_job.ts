@@ -80,7 +80,7 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns the job that replaces a refused one: with a new request, or as a dead job. */
+/** Returns the job that replaces a refused job: a job with a new request, or a dead job. */
 export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,

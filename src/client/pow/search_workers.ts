@@ -20,8 +20,8 @@ export interface SearchWorkersOptions {
 
 /**
  * Starts workers that search for a nonce. If a worker cannot be created, fails or reports nothing,
- * the search only becomes slower. Its ranges are not searched again, because there are enough other
- * nonces.
+ * the search only becomes slower. The ranges of this worker are not searched again, because there
+ * are enough other nonces.
  */
 export function startSearchWorkers(options: SearchWorkersOptions) {
   const ready = new Set<Worker>();

@@ -51,7 +51,7 @@ export function filterTemplate(
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>
-    // If the template already has parentheses around a list, the list gets no further ones.
+    // If the template already has parentheses around a list, no further parentheses are added.
     Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
   );
   const filter = String.raw({ raw: parts }, ...written);

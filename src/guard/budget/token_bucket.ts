@@ -77,8 +77,8 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 }
 
 /**
- * Returns the time of a bucket after the clock has jumped. A small jump is ignored: the clocks of
- * processes differ, and processes in turn would otherwise refill the bucket. After a large jump
+ * Returns the time of a bucket after the clock has jumped. A small jump is ignored, because the
+ * clocks of processes differ: alternating processes would refill the bucket. After a large jump
  * back, the new time counts: otherwise nothing would refill until the clock reaches the old time.
  */
 function afterClockJump(at: number, now: number): number {

@@ -134,8 +134,8 @@ function unavailable(reason: string, cause: unknown): Problem {
 
 /**
  * Claims a CAPTCHA token by its hash. Resolves with the claim for the first caller in all
- * processes, and with null for others. The claim is revoked if the provider returns no verdict, so
- * that the token can be sent again. Rejects with a `StoreError` if the store fails.
+ * processes, and with null for all other callers. The claim is revoked if the provider returns no
+ * verdict, so that the token can be sent again. Rejects with a `StoreError` if the store fails.
  */
 type ClaimToken = (id: string) => Promise<KeyClaim | null>;
 

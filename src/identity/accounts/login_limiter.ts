@@ -30,8 +30,8 @@ export class LoginLimiter {
 
   /**
    * Runs a login when the address has less than {@link maxAtOnce}. The login must call `hold` when
-   * it holds its tokens. If the budget then refuses it, it is tried again when another login has
-   * returned its tokens. Rejects with a 503 if too many logins wait.
+   * it holds its tokens. If the budget then refuses the login, it is tried again when another login
+   * has returned its tokens. Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??

@@ -136,7 +136,7 @@ async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): P
 /** Wraps accounts, so that an address is found by each spelling of its domain. */
 function withEmailSpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // Looks up all spellings, so that the response time does not depend on the one that exists.
+    // Looks up all spellings, so that the response time does not depend on which one exists.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }
@@ -163,7 +163,7 @@ function createKvAccounts(
     return { account: isAccount(value) ? value : null, versionstamp };
   }
 
-  /** Changes an account. Returns false if there is none, or if `next` returns null. */
+  /** Changes an account. Returns false if the account does not exist, or if `next` returns null. */
   async function change(id: string, next: (account: Account) => Account | null): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const { account, versionstamp } = await read(id);

@@ -86,7 +86,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch is stored without expiry: the service's sessions may be longer than known here.
+      // The epoch is stored without expiry: the service's sessions may last longer than known here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

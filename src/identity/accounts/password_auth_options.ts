@@ -87,7 +87,7 @@ export interface AccountGateOptions {
 export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
   /** How many tokens logins take from the budget of the client's IP address. */
   readonly cost?: {
-    /** The tokens that a failed login takes. A successful one takes none. Default: 1. */
+    /** The tokens that a failed login takes. A successful login takes none. Default: 1. */
     readonly failed?: number | undefined;
   } | undefined;
   /** Requires a CAPTCHA, always or if `required` returns true. Default: false. */
@@ -164,7 +164,7 @@ export type RefusePassword = (
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The deployer's pages to which links in mails lead. They send the token to the service. */
+/** The deployer's pages to which links in mails lead. These pages send the token to the service. */
 export interface LinkOptions {
   /** The URL of the page that sends `{ token }` to `POST /auth/verify`. */
   readonly verify: string;

@@ -1,7 +1,7 @@
 import type { AccountFields } from "./account_request.ts";
 import type { RefusePassword } from "./password_auth_options.ts";
 
-/** Maximum length of a password: longer ones are not safer but slower to hash. */
+/** Maximum length of a password: longer passwords are not safer, but slower to hash. */
 export const maxPasswordLength = 256;
 
 export interface PasswordRules {

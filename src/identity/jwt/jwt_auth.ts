@@ -163,7 +163,7 @@ function userOfClaims(claims: Claims): User | null {
   });
 }
 
-/** Returns the 401 for a refused token. `invalid_token` makes clients request another one. */
+/** Returns the 401 for a refused token. `invalid_token` makes clients request another token. */
 function refusal(reason: string): Problem {
   return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },

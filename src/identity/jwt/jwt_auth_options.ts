@@ -12,7 +12,7 @@ export interface JwtAuthOptions {
   readonly key?: string | PublicKey | undefined;
   /** The `https://` URL of a JSON Web Key Set, which is fetched and cached (RFC 7517, 5). */
   readonly jwks?: string | undefined;
-  /** The accepted signature algorithms. Default: those that the key is for. */
+  /** The accepted signature algorithms. Default: the algorithms for which the key is suitable. */
   readonly algorithms?: readonly JwtAlgorithm[] | undefined;
   /** The accepted values of a token's `iss`. Default: any value. */
   readonly issuer?: string | readonly string[] | undefined;

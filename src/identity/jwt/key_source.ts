@@ -147,7 +147,7 @@ class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Returns null if nothing newer came. */
+  /** Fetches the keys again for a token with an unknown key. Returns null without newer keys. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);

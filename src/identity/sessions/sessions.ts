@@ -100,7 +100,7 @@ export class Sessions {
 
   /** Returns the user of a session's token; null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // The form of a token is checked only if it is not in the cache, which nearly all are.
+    // Nearly all tokens are in the cache, so the form is checked only for the others.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 

@@ -6,7 +6,7 @@ export const maxMailsAnHour = 5;
 /** Maximum number of mails an hour if each is its source's first mail (see {@link countMail}). */
 export const maxFirstMailsAnHour = 20;
 
-/** Counts a mail. Returns true if its source may send it. A source's first mail has more room. */
+/** Counts a mail. Returns true if its source may send it. First mails have a higher limit. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",

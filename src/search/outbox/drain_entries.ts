@@ -50,8 +50,8 @@ export interface DrainResult {
 
 /**
  * Processes the entries that are due: reads their rows, writes them to their indexes and removes
- * the entries. Rejects if the key-value store does not respond. Entries that are not finished then
- * are due again at the end of their lease.
+ * the entries. Rejects if the key-value store does not respond. Unfinished entries are due again at
+ * the end of their lease.
  */
 export async function drainEntries(
   parts: OutboxParts,
@@ -124,7 +124,7 @@ function endWork(entry: OutboxEntry, { owner, fault, now, schedule }: WorkEnd): 
   }
 }
 
-/** Reserves versions for index writes that are greater than all earlier ones of this process. */
+/** Reserves versions for index writes, greater than all earlier versions of this process. */
 async function reserveVersions(
   count: number,
   { records, indexes }: OutboxParts,

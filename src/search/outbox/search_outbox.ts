@@ -33,7 +33,7 @@ export interface SearchOutbox {
   enqueue(operation: OutboxOperation): Promise<void>;
   /** Processes the due entries once. Rejects with a `StoreError` if the store does not respond. */
   drain(options?: DrainOptions): Promise<DrainResult>;
-  /** Counts the entries, for which it reads all of them. */
+  /** Counts the entries. To do so, it reads all entries. */
   stats(): Promise<OutboxStats>;
   /** Returns the dead entries (which have failed too often), the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;

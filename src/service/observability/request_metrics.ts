@@ -63,7 +63,7 @@ export class RequestMetrics {
 /** A response, as the metrics record it. */
 export type RequestResult = Pick<RequestObservation, "route" | "status" | "durationMs">;
 
-/** The method that replaces unknown ones, as in OpenTelemetry: clients can invent any number. */
+/** The method in place of unknown methods, as in OpenTelemetry: clients can invent many. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

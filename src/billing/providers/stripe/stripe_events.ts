@@ -220,7 +220,7 @@ function sessionPayment(session: JsonFields): EventFacts {
 /**
  * Returns the members of a payment intent's event. If the intent belongs to an invoice, the
  * invoice's event grants the credits. In current API versions, an intent does not name its invoice,
- * but only an intent without one names an account.
+ * but only an intent without an invoice names an account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

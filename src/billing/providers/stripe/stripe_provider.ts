@@ -109,7 +109,7 @@ function clientOf(
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
-    // The library's type allows only its own version, but Stripe accepts others.
+    // The library's type allows only its own version, but Stripe accepts other versions.
     ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
     ...(url === null ? {} : {
       host: url.hostname,
