@@ -197,7 +197,7 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // A 400: the user cannot filter by the key. A list has the scope of `get`, which succeeded.
+    // The user cannot filter by the key. `get` has succeeded, and a list has the scope of `get`.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

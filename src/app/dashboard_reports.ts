@@ -188,7 +188,7 @@ function wrongIds(): Problem {
   );
 }
 
-/** Creates the report of the 100 callers that used most of a limit, as this process knows. */
+/** Creates the report of the 100 callers that, by this process's data, used most of a limit. */
 function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",

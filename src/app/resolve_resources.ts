@@ -42,7 +42,7 @@ export interface ResolveResourcesDependencies {
 export interface ActAsRoleRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns a function that finds the rights of a caller's role. Null if all have all rights. */
+  /** Returns a function that finds the rights of a caller's role. Null if no role lacks rights. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns the driver of a role that can read the whole table, or null without such a role. */
   driverOf(table: TableInfo): Driver | null;

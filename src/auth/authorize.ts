@@ -161,7 +161,7 @@ export interface AccessPolicy {
   resolve(result: ScopeResult, name: string): Filter;
 }
 
-/** Converts the option `auth` of a resource, once when the service starts. */
+/** Converts the option `auth` of a resource to a policy. Called once, when the service starts. */
 export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
   const { public: open = false } = options;
   const given = typeof open === "object" ? open : { read: open, subscribe: open };

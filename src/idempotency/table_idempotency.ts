@@ -85,7 +85,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Stores the response in the transaction of the write, so that both are committed or none.
+   * Stores the response in the transaction of the write, so that both are committed or neither is.
    * Returns false if another request has taken over the key: the caller must then roll back.
    */
   async finishWithin(

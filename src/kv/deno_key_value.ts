@@ -131,7 +131,7 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Finds out why a commit's checks failed, perhaps by an earlier attempt. */
+/** Finds out why a commit's checks failed. An earlier attempt of this commit can be the cause. */
 async function recheck(
   kv: RetryingKv,
   prepared: PreparedCommit,

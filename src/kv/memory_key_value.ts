@@ -193,7 +193,7 @@ function copyOf(key: KeyValueKey): KeyValueKey {
   return key.map((part) => part instanceof Uint8Array ? part.slice() : part);
 }
 
-/** Throws a plain Error for a commit that any store would refuse, except for its values. */
+/** Throws a plain Error if any store would refuse the commit. Does not check its values. */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecksPerCommit) {

@@ -1,6 +1,6 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** The unique names of the resources, which begin the names of components and operations. */
+/** The unique names of the resources. The names of components and operations begin with them. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** Suffixes of component names. A resource's name with any suffix must be unique, too. */
@@ -18,7 +18,7 @@ export function componentNames(resources: readonly Resource[]): ComponentNames {
   return new Map(resources.map((resource, index) => [resource, names[index] ?? ""]));
 }
 
-/** Numbers repeated names, so that all names differ from each other, with each of the suffixes. */
+/** Adds numbers to repeated names. All names then differ, even after a suffix is added. */
 export function uniqueNames(
   wanted: readonly string[],
   suffixes: readonly string[],

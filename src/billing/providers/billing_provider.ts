@@ -112,7 +112,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that the event concerns. */
   readonly subscriptionId?: string;
-  /** Since when the subscription has had its price and quantity, if reported. */
+  /** The time since which the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
   /**
    * True if only a server with an API key can set the metadata. Other metadata counts only if it

@@ -9,7 +9,7 @@ interface ReportedSubscription {
   /** The time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** Since when the subscription has had its price and quantity, if reported. */
+  /** The time since which the subscription has had its price and quantity, if reported. */
   readonly itemChangedAt?: string;
   /** True if the event says that the subscription was created. */
   readonly isFirst?: boolean;

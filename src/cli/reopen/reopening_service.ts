@@ -252,7 +252,7 @@ function mayBeOfChange(observation: Observation): boolean {
 
 const watchMs = 2_000;
 const maxRestMs = 200;
-/** Milliseconds until the next comparison after one that failed. */
+/** Milliseconds between a failed comparison and the next comparison. */
 const restAfterFailureMs = 1_000;
 /** How long the tables are checked every few seconds after a change, in milliseconds. */
 const migrationMs = 60_000;

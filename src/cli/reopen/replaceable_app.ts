@@ -27,7 +27,7 @@ export interface SchemaChecks {
   readonly current: () => Promise<unknown>;
 }
 
-/** Creates a replaceable app. It checks tables before it describes them, and repeats reads. */
+/** Creates a replaceable app: it checks tables before describing them, and retries failed reads. */
 export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
@@ -53,7 +53,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // Even this app can have failed if tables changed and changed back: the version then differs.
+    // The current app also fails if tables change and change back: then the version differs.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {

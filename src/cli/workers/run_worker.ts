@@ -151,7 +151,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Excludes this worker from new connections, so that none is reset when its socket closes. */
+/** Excludes this worker from new connections, so that closing its socket resets no connection. */
 function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSocket | null): void {
   try {
     filterPort(port, leftOut);

@@ -18,7 +18,7 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker process for its supervisor. Promises for reports reject if the worker ends before. */
+/** A worker process for its supervisor. Promises for reports reject if the worker ends first. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
 /** Called when a worker starts or stops to accept connections. */

@@ -112,7 +112,7 @@ export interface LiveListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends LiveListQuery<R, Fields, Included> {
-  /** The result of `prefetch`, for instance from a server. The list continues after these rows. */
+  /** The result of `prefetch`, for instance from a server. The list starts with these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
    * Returns true if a new or changed row, whose write is unconfirmed, belongs to the list. Default:

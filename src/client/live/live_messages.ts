@@ -116,7 +116,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream that continues after the subscribers' tokens, up to all earlier commits. */
+  /** Opens a new stream after the subscribers' tokens. The stream includes all earlier commits. */
   reopen(): void;
   /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
   wake(): void;

@@ -19,7 +19,7 @@ interface TokenAllowanceOptions {
   readonly clock: Clock;
 }
 
-/** The tokens of one caller as one process sees them: leased ones, and an estimate of the rest. */
+/** A caller's tokens as this process knows them: leased tokens, and an estimate of the rest. */
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
@@ -176,9 +176,9 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 
   /**
-   * Applies the result of a draw. Leased tokens count against the capacity until the bucket would
-   * be full again. For a second, they can exceed the capacity by the refill of a second. Therefore
-   * the requests of a caller far from the limit rarely wait for the store.
+   * Applies the result of a draw. Leased tokens are kept until the bucket would be full again, and
+   * at least for a second. In this second, they can exceed the capacity by one second's refill.
+   * Therefore the requests of a caller far from the limit rarely wait for the store.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;

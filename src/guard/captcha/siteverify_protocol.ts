@@ -39,7 +39,7 @@ export const siteVerifyOptionRules = {
 interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Returns more form fields than the secret, the token and the client's address. */
+  /** Returns form fields in addition to the secret, the token and the client's address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Maximum length of the vendor's tokens, in characters. */
   readonly maxTokenLength: number;

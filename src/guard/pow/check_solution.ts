@@ -18,7 +18,7 @@ export type CheckSolution = (
 
 /** A valid solution that is not marked as used yet. */
 export interface PowSolution {
-  /** The id of the challenge, the same for all its solutions. A claim of the id uses it up. */
+  /** The challenge's id, which all its solutions have. A claim of the id uses up the challenge. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;

@@ -12,7 +12,7 @@ export interface PowOptions {
    * does not start without a secret.
    */
   readonly secret?: string | readonly string[] | undefined;
-  /** Number of leading zero bits in a solution, 1 to 32. Each doubles the work. Default: 20. */
+  /** Number of leading zero bits in a solution, 1 to 32. Each bit doubles the work. Default: 20. */
   readonly difficulty?: number | undefined;
   /** How long a challenge is valid, in milliseconds. Default: 120,000. */
   readonly challengeTtlMs?: number | undefined;

@@ -51,7 +51,7 @@ interface SessionRecord {
   readonly epoch: string;
   /** The start of the session, in milliseconds since 1970. */
   readonly beganAt: number;
-  /** The last recorded use of the session, in milliseconds since 1970, to about a minute. */
+  /** The last recorded use of the session, in milliseconds since 1970, accurate to a minute. */
   readonly seenAt: number;
   /** When the session ends even if it is used, in milliseconds since 1970. */
   readonly endsAt: number;

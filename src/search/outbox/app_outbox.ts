@@ -9,7 +9,7 @@ import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 
 export interface OutboxContext {
-  /** The key-value store of the configuration. In-memory stores would lose entries at the end. */
+  /** The configured key-value store. A store in memory would lose entries when the process ends. */
   readonly store: { readonly configured: KeyValue | null };
   readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
   readonly runtime: Runtime;

@@ -11,9 +11,9 @@ export interface DocumentName {
  * works on the entry has its lease. The entry contains ids and no other values of the row.
  */
 export interface OutboxEntry extends DocumentName {
-  /** Number of changes of the entry, except those by a process that has its lease. */
+  /** Number of changes of the entry, except changes by a process that has its lease. */
   readonly revision: number;
-  /** Writes of the row that were recorded before their commit, which may not have happened yet. */
+  /** Writes of the row that were recorded before their commit. They may not be committed yet. */
   readonly intents: readonly OutboxIntent[];
   /** The revision that last added work; null while no write is known to be committed. */
   readonly readyRevision: number | null;

@@ -48,7 +48,7 @@ export class ProblemLog {
     this.#findRoute = findRoute;
   }
 
-  /** Returns `fail` with the addition that this log records its responses. */
+  /** Returns a function that works like `fail`, and also records the responses in this log. */
   logging(fail: ErrorResponder): ErrorResponder {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);

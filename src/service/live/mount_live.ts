@@ -100,7 +100,7 @@ function openLive(
   return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
 }
 
-/** Opens some subscriptions at a time, when the event loop is free. */
+/** Opens a few subscriptions at a time, when the event loop is free. */
 async function openInTurns(
   opening: readonly OpenSubscription[],
   whole: MultiplexedStream,

@@ -58,7 +58,7 @@ export function createRowHistoryReport(
       const { changes, next } = await read(resource, { table, key, exclude, before, limit });
       return {
         changes: changes.map((one) => shown(one, resource)),
-        // Changes are kept at least this long. `next` is `before` for a request of older changes.
+        // Changes are kept at least this long. Pass `next` as `before` to request older changes.
         ...{ recorded: mode, keptMs: retentionMs, next },
       };
     },
