@@ -42,7 +42,7 @@ export type MetricsIn<Item> = Item extends `${infer Path}(${infer Options}`
 export type Parts<Text, Separator extends string> = Text extends
   `${infer Part}${Separator}${infer Rest}` ? Part | Parts<Rest, Separator> : Text;
 
-/** @internal The fields that these options of an item name for a metric. */
+/** @internal The fields of a metric in the options of an item: `a` and `b` in `sum:a,b`. */
 export type FieldsIn<Options, Metric extends string> = Options extends `${Metric}:${infer Fields}`
   ? Parts<Fields, ",">
   : never;

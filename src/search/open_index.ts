@@ -245,7 +245,7 @@ const lostForGood =
   "The engine has lost the index, which only its deployer fills: index its rows again";
 
 interface FillOptions {
-  /** Stops the work after the current page of rows when it is aborted. */
+  /** When this signal is aborted, the work stops after the current page of rows. */
   readonly signal?: AbortSignal;
   /** Called after each page. Without it, the rows are not counted. */
   readonly onProgress?: (progress: FillProgress) => void;

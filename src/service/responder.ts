@@ -226,7 +226,7 @@ export function createErrorResponder(
     // If a middleware has read the response's body, only its headers can be used.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirect is no error. A middleware's problem document says more than one made here.
+    // A redirect is not an error. A middleware's own problem document is more exact.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

@@ -94,9 +94,9 @@ export interface VendorPayment extends BillingPayment {
   readonly netAmount?: number;
   /** Time of the purchase in RFC 3339 and UTC. Default: the time of the event. */
   readonly boughtAt?: string;
-  /** True for the first payment of a subscription, if the provider's events name no prices. */
+  /** True for a subscription's first payment. Set only if the provider's events name no prices. */
   readonly isFirst?: boolean;
-  /** True if the subscription was changed, if the provider's events name no prices. */
+  /** True if the subscription was changed. Set only if the provider's events name no prices. */
   readonly isChange?: boolean;
   /** True if the payment is for a change of plan, and credit or a balance paid a part of it. */
   readonly isPaidByCredit?: boolean;

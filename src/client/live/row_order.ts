@@ -69,7 +69,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   // `<` would compare UTF-16 code units, by which an emoji precedes U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // A shorter timestamp ends with `Z` where the other has a digit, and is the earlier one.
+  // A shorter timestamp, which is earlier, ends with `Z` where the longer one has a digit.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
