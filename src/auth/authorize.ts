@@ -113,14 +113,14 @@ export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
  */
 export type ScopeText = string;
 
-/** Returns the rows that a user may access. Access is denied if it throws. */
+/** Returns the rows that a user may access. If the function throws, access is denied. */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
  * A public scope: returns the rows that every caller may access, even without a user. Called for
- * each request. Access is denied if it throws.
+ * each request. If the function throws, access is denied.
  */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 

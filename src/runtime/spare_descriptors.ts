@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Returns true if `count` more files can be opened, or without the permission to test it. */
+/** Returns true if `count` more files can be opened, or if there is no permission to test this. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenNullDevice()) return true;
   const opened = openSpareDescriptors(count);

@@ -259,7 +259,7 @@ const migrationMs = 60_000;
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;
 
-/** A random secret for several apps that have none in their configuration. */
+/** A random secret for several apps that have no secret in their configuration. */
 interface SharedSecret {
   readonly secret: string;
   /** The end of the warning "cursors end with …", such as `this process`. Null: no warning. */

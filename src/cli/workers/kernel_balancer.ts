@@ -20,7 +20,7 @@ export class KernelBalancer {
     this.#port = port;
   }
 
-  /** Returns the order to listen for the next worker. Workers start to listen in turn. */
+  /** Returns the order that makes the next worker listen. Workers start to listen in turn. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }

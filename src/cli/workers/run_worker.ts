@@ -193,7 +193,7 @@ export function requireSharedStores(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without the KV flag, Deno replaces files by memory. */
+/** Returns true if the store is in memory. Without `--unstable-kv`, memory replaces files. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && findDenoOpenKv() === undefined;

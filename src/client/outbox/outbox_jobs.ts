@@ -25,7 +25,7 @@ export interface OutboxJobsOptions extends JobViewInput {
   readonly channel: BroadcastChannel | null | undefined;
 }
 
-/** Creates a job book without jobs; {@link OutboxJobs.sync} reads the stored jobs. */
+/** Creates an object without jobs. {@link OutboxJobs.sync} reads the stored jobs. */
 export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const { jobs, created, sent } = options;
   const view = createJobView(options);

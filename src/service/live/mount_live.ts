@@ -56,7 +56,7 @@ const livePath = "/__service/live";
 /** Mounts the route of multiplexed streams in a service's Hono app, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // Hono lists handlers with one parameter as routes. This one only refuses methods.
+  // Hono would list a handler with one parameter as a route. This handler only refuses methods.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
