@@ -87,7 +87,7 @@ function wholeOf(what: string, given: string): number {
 
 export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
 
-/** A description: TypeScript declarations or an OpenAPI document. */
+/** The form of a service's description: TypeScript declarations or an OpenAPI document. */
 type DescriptionForm = "types" | "openapi";
 
 export function parseDescribeArguments(form: DescriptionForm, args: readonly string[]) {

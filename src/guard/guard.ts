@@ -41,7 +41,7 @@ export interface Guard {
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** Returns the limits on the bytes of stored responses per client. Each expires after `ttlMs`. */
+  /** Returns limits on the bytes of each client's stored responses, which expire after `ttlMs`. */
   answerShares(ttlMs: number): ResponseStorageShares;
   /** Returns the budgets and rate limits that have counted any request. */
   limits(): readonly RateLimiter[];

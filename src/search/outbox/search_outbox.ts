@@ -251,7 +251,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded. If not, the row is only read once more than necessary.
+      // The commit may have succeeded. If it has not, the row is read once more than necessary.
       if (!isCertain) return await confirm();
       await changeAll(
         names,
