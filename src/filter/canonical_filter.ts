@@ -53,7 +53,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // The order of a list matters only for custom operators. For others, the list is a set.
+  // The order of a list matters only for custom operators. For other operators, it is a set.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =
@@ -65,7 +65,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
   ]);
 }
 
-/** Returns the string of an operand that is not a value of the column, or null for one that is. */
+/** Returns the string of an operand, or null if the operand is a value of the column. */
 function operand(value: unknown, { takes }: Operator): string | null {
   if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);

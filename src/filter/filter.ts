@@ -110,7 +110,7 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
 }
 
 /**
- * Returns a filter for the rows that do not match a filter, including rows for which it is unknown
+ * Returns a filter for the rows that do not match a filter, including rows with an unknown result
  * because of NULL. A negated comparison with a missing value also matches no row.
  */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
@@ -172,7 +172,7 @@ export function withoutMissing(filter: Filter): Filter {
   }
 }
 
-/** Returns true for a filter. A parsed JSON value never is one, so users cannot insert filters. */
+/** Returns true for a filter. A parsed JSON value never is a filter, so users cannot insert any. */
 export function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows || value === missingRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
@@ -236,7 +236,7 @@ function absorbed(term: Filter, terms: readonly Filter[]): Filter {
   return term.kind === "none" ? missingRows : { kind: "or", terms };
 }
 
-/** Returns the terms of a filter that follow a relation, without the terms inside of these. */
+/** Returns the terms of a filter that follow a relation, but not the terms inside those terms. */
 export function relatedTerms(filter: Filter): readonly Related[] {
   return filter.kind === "related" ? [filter] : termsOnSameRow(filter).flatMap(relatedTerms);
 }

@@ -1,6 +1,6 @@
 import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
-/** Returns about the number of steps for each character of strings. Without a search, it is 0. */
+/** Estimates a filter's steps for each character of a string. It is 0 without a string search. */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
     case "related":
@@ -12,14 +12,14 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** Returns about how many steps a comparison takes for each character of the string. */
+/** Estimates the steps of a comparison for each character of the compared string. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Limits the work of filters in memory. It is asked before each comparison with a string. */
+/** Limits the work of filters in memory. Each comparison with a string asks it first. */
 export interface WorkAllowance {
-  /** Returns true if so many steps are allowed now, and counts them. */
+  /** Returns true if this number of steps is allowed now. Counts the allowed steps. */
   take(steps: number): boolean;
 }
 

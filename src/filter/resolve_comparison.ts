@@ -132,7 +132,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a literal as a value of `column`. An error names `field`, the list that has the value. */
+/** Parses a literal as a value of `column`. An error names `field`: for an element, its list. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

@@ -149,7 +149,7 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path that leads to no field, or to one that the user cannot filter by. */
+/** Returns the 400 for a path to no field, or to a field that the user cannot filter by. */
 export function unknownField(
   path: readonly string[],
   position: number,

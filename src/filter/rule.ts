@@ -98,7 +98,7 @@ export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of> 
 }
 
 /**
- * Returns the rule for the rows that do not match a rule, including rows for which it is unknown
+ * Returns the rule for the rows that do not match a rule, including rows with an unknown result
  * because of NULL. A rule that compares with a missing value, such as `eq(column, undefined)`,
  * matches no row, and neither does its negation.
  *
@@ -122,7 +122,7 @@ function isResolved<Of>(rule: Rule<Of>): rule is Filter<Of> {
   return rule?.kind !== "draft" && rule?.kind !== "text";
 }
 
-/** Returns true for a rule. A parsed JSON value never is one, so users cannot insert rules. */
+/** Returns true for a rule. A parsed JSON value is never a rule, so users cannot insert any. */
 export function isRule(value: unknown): value is Rule {
   if (isFilter(value)) return true;
   if (typeof value !== "object" || value === null) return false;

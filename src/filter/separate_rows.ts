@@ -4,7 +4,7 @@ import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./synta
 /**
  * Describes the first two comparisons that test different columns along one relation to many rows,
  * such as `members.userId==7;members.role==admin`. Two different members can satisfy them, which is
- * often a mistake. Returns null if there are none. Two tests of one column are usually intended.
+ * often a mistake. Returns null without such a pair. Two tests of one column are usually intended.
  */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {

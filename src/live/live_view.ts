@@ -23,8 +23,8 @@ export interface LiveView {
   readonly rights: readonly ViewRight[];
   /**
    * Converts whole rows to the rows that clients see, in the same order. Returns a promise only if
-   * related rows must be read. If these would be too many, the result has only the first rows, at
-   * least one. Reads count against the limits of `identity`, a user or IP address.
+   * related rows must be read. If there are too many related rows, the result has only the first
+   * rows, at least one. Reads count against the limits of `identity`, a user or IP address.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
@@ -36,7 +36,7 @@ export interface ShownRelation extends Pick<Related, "relation" | "filter" | "li
   readonly shown: readonly ShownRelation[];
 }
 
-/** A live view's dependence on the right to read related rows of another resource. */
+/** A right to read related rows of another resource, on which a live view depends. */
 export interface ViewRight extends ScopedRequest {
   /** The subscriber's right; null if no rows of that resource may be included. */
   readonly grant: Grant | null;

@@ -90,7 +90,7 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // The terms are nested, because SQLite allows 1,000 levels, and each OR of a flat list is one.
+  // The terms are nested, because SQLite allows 1,000 levels: each OR of a flat list is a level.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),

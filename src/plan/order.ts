@@ -14,18 +14,18 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
-/** The columns by which a client is allowed to order, and those that messages can name. */
+/** The columns by which a client is allowed to order, and the columns that messages can name. */
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
-  /** Returns the columns for a dotted name, or none if it does not lead to a sortable value. */
+  /** Returns the columns for a dotted name. Empty if the name does not lead to a sortable value. */
   readonly follow?: (name: string) => readonly ColumnInfo[];
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title`. The primary key is appended, so that no two rows are
- * equal in the order. For a table without a key, all readable columns are appended. The rows of
- * a function keep its order unless the request names another. Unknown columns and columns that cannot be sorted fail with the same 400.
+ * Parses `orderBy=rank:desc,-created,title`. Appends the primary key, so that no two rows are equal
+ * in the order, or all readable columns if there is no key. Without `orderBy`, the rows of a
+ * function keep their order. Unknown and unsortable columns fail with the same 400.
  */
 export function parseOrder(
   text: string | null,

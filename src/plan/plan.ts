@@ -22,7 +22,7 @@ export interface OffsetPosition {
   readonly skip: number;
 }
 
-/** A column of read rows that has the value of a column in the row to which a relation leads. */
+/** A column of read rows with the value of a column in a related row. */
 export interface RelatedColumn {
   /** The column as the plan's columns and order name it. */
   readonly column: ColumnInfo;
@@ -65,15 +65,15 @@ export interface ReadPlan {
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 
-/** Settings for truncating long values in the SELECT, so that the database sends no long ones. */
+/** Settings for truncating long values in the SELECT, so that no long value is sent. */
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
   /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The order's columns that are truncated. After the other columns, the page's last row also has
-   * their whole values. It is the last row but one, because one more is read. Others have NULL.
+   * The truncated columns of the order. After all columns, the page's last row also has their whole
+   * values; all other rows have NULL there. One more row is read after the page's last row.
    */
   readonly whole: readonly ColumnInfo[];
 }
@@ -155,7 +155,7 @@ export type InsertValues = Pick<Assignments, "get" | "has">;
 export interface InsertPlan {
   readonly kind: "insert";
   readonly table: TableInfo;
-  /** The columns that the INSERT names. Only an INSERT of a single row can name none. */
+  /** The columns that the INSERT names. Only an INSERT of a single row can name no columns. */
   readonly columns: readonly ColumnInfo[];
   /** The values of each row. Never empty. A column without a value gets the database's default. */
   readonly rows: readonly InsertValues[];
@@ -203,7 +203,7 @@ export interface CountMetric {
   readonly as: ColumnInfo;
 }
 
-/** A metric of a column's non-NULL values, such as a sum. NULL for a group without any. */
+/** A metric of a column's non-NULL values, such as a sum. NULL for a group without such values. */
 export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;

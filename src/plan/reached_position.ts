@@ -111,5 +111,5 @@ export function countedPositionAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** The maximum number of compared rows. If an order changes, so many do not match by chance. */
+/** The maximum number of compared rows. If an order changes, so many rows never match by chance. */
 const maxCompared = 100;

@@ -150,7 +150,7 @@ function recorder<Outcome>(
   return record && ((outcome, connection) => record(shape(outcome), connection));
 }
 
-/** Executes a plan, and converts database errors to problems, which other stages do not. */
+/** Executes a plan, and converts database errors to problems. No other stage converts them. */
 function execute<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   plan: Plan,
@@ -228,7 +228,7 @@ function isAnyNamed(names: readonly string[], part: unknown, depth: number): boo
     Object.values(part).some((value) => isAnyNamed(names, value, depth - 1));
 }
 
-/** Runs an operation, again if a value is rejected and the labels of enums have changed. */
+/** Runs an operation, and repeats it if a value is rejected and enum labels have changed. */
 function withFreshLabels<Result>(
   refreshLabels: NonNullable<TableInfo["refreshLabels"]>,
   { code }: ResourceRequest,
@@ -261,7 +261,7 @@ async function throwFailedExecution(
     await refusedWrite(error, access, resource);
 }
 
-/** Returns true if the database rejected a stored value, which a view casts for example. */
+/** Returns true if the database rejected a stored value, for example in a cast of a view. */
 function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
   return error instanceof DatabaseError && error.kind === "invalid-value" &&
     error.raised === null && segment === "" &&
@@ -269,7 +269,7 @@ function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean 
     !/\b(?:filter|sum|avg):/.test(query.get("include") ?? "");
 }
 
-/** Parameters whose values cannot cause such an error. The sum of a metric, for example, can. */
+/** Parameters whose values cannot cause such an error. Others can, for example `sum`. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],

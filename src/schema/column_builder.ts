@@ -120,9 +120,9 @@ export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
 /**
- * Declares a column of strings. `enum` lists the allowed values. `minLength` and `maxLength` count code
- * points. `pattern` is a regular expression that must match a part of each value. With `email`,
- * each value must be an e-mail address.
+ * Declares a column of strings. `enum` lists the allowed values. `minLength` and `maxLength` count
+ * code points. `pattern` is a regular expression that must match a part of each value. With
+ * `email`, values must be e-mail addresses.
  *
  * @example
  * ```ts

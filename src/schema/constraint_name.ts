@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /**
  * Returns the name of an index or constraint, always the same for equal arguments: the table, the
- * columns, and the type. If it is too long for Postgres, it ends with a hash of the whole name.
+ * columns, and the type. A name too long for Postgres ends with a hash of the whole name instead.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");

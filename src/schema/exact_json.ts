@@ -24,7 +24,7 @@ export function parseJson(text: string): unknown {
 export function parseCheckedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    // `readExactly` needs valid JSON, as `JSON.parse` has just found it.
+    // `readExactly` needs valid JSON. `JSON.parse` has just accepted this string.
     return misread.test(text) ? readExactly(text) : value;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

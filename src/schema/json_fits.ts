@@ -13,7 +13,7 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a string has at most `maxBytes` UTF-8 bytes. Short ones are not measured. */
+/** Returns true if a string has at most `maxBytes` UTF-8 bytes. Short strings are not measured. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }

@@ -25,7 +25,7 @@ export class InvalidValue extends Error {
 
 /** The rules for the values of one column, in addition to those of its kind. */
 export interface ValueRules {
-  /** The allowed strings; null if any string is. */
+  /** The allowed strings; null if any string is allowed. */
   readonly enumValues: readonly string[] | null;
   /** Maximum number of digits of a decimal, or null for any number. */
   readonly precision: number | null;

@@ -52,8 +52,8 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
 
 /**
  * Assigns to each relation its first possible name that is not taken. Earlier groups take their
- * names first. A name that several relations of one group want is used by none of them, so that the
- * result does not depend on their order. A relation may remain without a name.
+ * names first. If several relations of one group want a name, no relation gets this name, so that
+ * the result does not depend on the order. A relation may remain without a name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],

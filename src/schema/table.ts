@@ -45,7 +45,7 @@ export type SelectRow<C extends ColumnBuilders> =
   }
   & unknown;
 
-/** The type of a table's new rows. Nullable columns and those with a default are optional. */
+/** The type of a table's new rows. Nullable columns and columns with a default are optional. */
 export type InsertRow<C extends ColumnBuilders> =
   & {
     [Key in keyof C as C[Key]["_"] extends { notNull: true; hasDefault: false } ? Key : never]:
@@ -157,7 +157,7 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The database names of the columns that are foreign keys by themselves. */
+  /** The database names of the columns that have a foreign key of one column. */
   readonly referencing: readonly string[];
 }
 
@@ -304,7 +304,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
       );
     }
     formerNames.add(formerName?.toLowerCase() ?? "");
-    // If a former name were also a current one, a migration could rename the wrong column.
+    // If a former name were also a current name, a migration could rename the wrong column.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
     // On Postgres, a column can get a name that differs from the former name only in case.
     const isSame = formerName.toLowerCase() === dbName.toLowerCase();

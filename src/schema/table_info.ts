@@ -233,7 +233,7 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The writes that a view accepts; null for a table. */
   readonly view: ViewInfo | null;
-  /** True for the call of a function, whose rows keep its order if a request names none. */
+  /** True for a function call: rows keep the function's order unless a request names an order. */
   readonly keepsOrder?: true;
   /** True if the change log can record the changes of rows: a table with a key, and no view. */
   readonly recordable: boolean;

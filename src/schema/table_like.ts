@@ -176,8 +176,8 @@ export const noConstraints: DeclaredConstraints = {
 /**
  * Describes the constraints of a table, and adds missing indexes for foreign keys. A foreign key
  * needs an index unless a key, a unique set or an index begins with its columns: each delete of a
- * referenced row would otherwise read the whole table. `referencing` are the columns that are
- * foreign keys by themselves. Throws an Error for a column of another table.
+ * referenced row would otherwise read the whole table. `referencing` are the columns with a foreign
+ * key of one column. Throws an Error for a column of another table.
  */
 export function describeConstraints(
   table: TableInfo,
@@ -243,7 +243,7 @@ function describeKey(
   };
 }
 
-/** Returns the missing indexes for foreign keys. One index can be enough for several. */
+/** Returns the missing indexes for foreign keys. One index can serve several keys. */
 function indexesOfKeys(
   keys: readonly (readonly string[])[],
   { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,

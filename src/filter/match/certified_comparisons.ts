@@ -13,7 +13,7 @@ import {
   notBetweenOperator,
 } from "../operators/operator_registry.ts";
 
-/** The comparisons that the service evaluates in memory. Only the database evaluates the others. */
+/** The comparisons that the service evaluates in memory. The database evaluates all others. */
 export interface CertifiedComparisons {
   /** Returns true if the results in memory and in the database are certainly equal. */
   isCertain(comparison: Comparison): boolean;

@@ -9,7 +9,7 @@ export interface EqualityTerm {
   readonly value: unknown;
 }
 
-/** Maximum number of equality terms of an indexed filter. Others are evaluated for every row. */
+/** Maximum of equality terms of an indexed filter. Longer filters are evaluated for every row. */
 export const maxEqualityTerms = 16;
 
 /**
@@ -65,7 +65,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** Returns the more selective list of terms: one of the primary key, or else the shorter one. */
+/** Returns the more selective list of terms: terms of the primary key, or else the shorter list. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,

@@ -89,7 +89,7 @@ export interface DecidedComparison {
 
 /**
  * Returns the comparisons that a shadow check evaluates in the database to verify a decision in
- * memory. They are evaluated separately, so that a mismatch shows which one is wrong.
+ * memory. Each is evaluated separately, so that a mismatch shows which comparison is wrong.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -108,7 +108,7 @@ export function comparisonsToCheck(
 
 /**
  * Returns the comparisons for which memory and database had different results. The caller must
- * demote them, so that only the database evaluates them. Demoted ones are left out.
+ * demote them, so that only the database evaluates them. Demoted comparisons are left out.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],

@@ -55,7 +55,7 @@ export interface RowImage {
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** The property of the stored forms. It is not enumerable: a copied row can have other values. */
+/** The property of the stored forms. Copies of a row lack it, because their values can differ. */
 const storedForms = Symbol("stored forms");
 
 /**

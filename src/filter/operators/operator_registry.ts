@@ -45,13 +45,13 @@ export const outOperator: Operator = membership("=out=", "NOT IN", false);
 
 /** The operator `=between=` on two values, inclusive. Reversed bounds match nothing. */
 export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
-/** The operator `=nbetween=` on two values: not `=between=`, except that NULL does not match. */
+/** The operator `=nbetween=` on two values: negates `=between=`, except that NULL never matches. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
 /**
  * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
  * column's index treats more values as equal, the first condition finds candidates by the index,
- * and the second excludes those that are not exactly equal.
+ * and the second excludes candidates that are not exactly equal.
  */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;

@@ -25,7 +25,7 @@ import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import { patternFault } from "./like_pattern.ts";
 
-/** Returns true for the operators on values in documents: all but those of lists and words. */
+/** Returns true for operators that can test values in documents: all except for lists and words. */
 export function fitsDocumentPaths({ takes }: Operator): boolean {
   return !["texts", "item", "items", "query"].includes(takes);
 }
@@ -115,7 +115,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Negates a condition. A value of another type, for which it is unknown, matches as well. */
+/** Negates a condition. A value of another type also matches, although the condition is unknown. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }

@@ -89,7 +89,7 @@ function negated(symbols: TextTest["symbols"], { takes, work, test, holds }: Tex
   });
 }
 
-/** Returns the operator for a search of a string, and the one that ignores case. */
+/** Returns the operator that searches a string, and its variant that ignores case. */
 function searchOperators(
   name: "contains" | "startsWith" | "endsWith",
   holds: TextTest["holds"],

@@ -1,6 +1,6 @@
 /**
- * The limits of a filter's string and syntax tree. The error of a filter that exceeds one has the
- * position at which it exceeds the limit.
+ * The limits of a filter's string and syntax tree. If a filter exceeds a limit, the error contains
+ * the position of the excess.
  */
 export const filterLimits = {
   /** The maximum length of the whole string, in UTF-16 units. */

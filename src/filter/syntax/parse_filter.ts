@@ -98,7 +98,7 @@ function parseFieldTerm(state: State): FilterSyntax {
   return { kind, path: relations, pathAt: at, term: parseQuantified(state) };
 }
 
-/** Parses the filter in the parentheses of a quantifier. Without one, every related row matches. */
+/** Parses the filter in a quantifier's parentheses. Without a filter, every related row matches. */
 function parseQuantified(state: State): FilterSyntax {
   const opened = state.at;
   state.at++;
@@ -184,7 +184,7 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space. Returns the length of the AND or OR that follows, or 0 if none does. */
+/** Skips white space. Returns the length of the AND or OR that follows, or 0 if neither follows. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;

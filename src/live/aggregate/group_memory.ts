@@ -40,7 +40,7 @@ export class GroupMemory {
       this.#sumOf(identity) + bytes <= perIdentity;
   }
 
-  /** Reserves bytes for an aggregate, in place of its earlier ones. Returns false without room. */
+  /** Reserves bytes for an aggregate, instead of its earlier bytes. Returns false without room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -71,7 +71,7 @@ export class GroupMemory {
     }
   }
 
-  /** Drops groups of larger aggregates until `bytes` fit. Returns false if none is larger. */
+  /** Drops groups of larger aggregates until `bytes` fit. Returns false if no other is larger. */
   #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
     while (this.#sumOf(identity) + bytes > limit) {
       let largest: readonly [GroupHolder, HeldGroups] | null = null;
@@ -87,7 +87,7 @@ export class GroupMemory {
   }
 }
 
-/** The groups of one aggregate. The identity is the one that was current when they were held. */
+/** The groups of one aggregate. `identity` was current when their memory was reserved. */
 interface HeldGroups {
   readonly identity: string;
   readonly bytes: number;

@@ -175,7 +175,7 @@ export function addRow(
     const isReached = current === null || compare(value, current) >= 0;
     if (by > 0 && isReached) group.extremes[index] = value;
     else if (by < 0 && group.rows === 0) group.extremes[index] = null;
-    // The row had the minimum or maximum, and only the database can find the next one.
+    // The row had the minimum or maximum. Only the database can find the next value.
     else if (by < 0 && isReached) return false;
   }
   return true;

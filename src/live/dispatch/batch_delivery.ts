@@ -24,8 +24,8 @@ export interface Delivery {
 }
 
 /**
- * Sends the bytes of one step to all subscribers. Few subscribers receive the bytes immediately,
- * many receive them in slices. Each write to a socket is synchronous, so thousands of consecutive
+ * Sends the bytes of one step to all subscribers. A few subscribers receive the bytes immediately,
+ * more subscribers in slices. Each write to a socket is synchronous, so thousands of consecutive
  * writes would delay the response to the writer and all other requests.
  */
 export class FanOut {
@@ -64,7 +64,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice also waits, so that the client whose write caused the events is first.
+      // The first slice also waits, so that the writing client first receives its response.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

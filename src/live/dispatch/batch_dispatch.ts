@@ -212,7 +212,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The streams of these groups end with an error. All other streams would have to wait for them.
+    // The streams of these groups end with an error. Otherwise, all other streams would wait.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 

@@ -9,10 +9,10 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
  */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** For each subscriber, its differences: true for a held row id, null if unknown. */
+  /** Each subscriber's differences from the group, by row id: true if held, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
-  /** The rows that all clients of the group hold, except for the differences of some. */
+  /** The rows that the clients of the group hold, apart from differences of single subscribers. */
   get held(): HeldRows {
     return this.#held;
   }
@@ -35,7 +35,7 @@ export class GroupHeldRows {
     return rest;
   }
 
-  /** Returns the events for evaluated rows, which no subscriber holds differently afterwards. */
+  /** Returns the events for evaluated rows. After them, no subscriber differs in these rows. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();

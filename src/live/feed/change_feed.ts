@@ -146,7 +146,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // The ring buffer never contains a step that is too large for it, nor the steps before.
+      // The ring buffer never contains a step that is too large for it, nor the steps before it.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {

@@ -25,7 +25,7 @@ export interface RowsToEvaluate {
   readonly isRepeat: boolean;
 }
 
-/** The result for a current row: if it matched at the last evaluation, and if it does now. */
+/** The result for a current row: if it matched at the last evaluation, and if it matches now. */
 export interface RowEvaluation {
   readonly id: string;
   readonly rowChange: RowChange;
@@ -257,12 +257,12 @@ function decideRows<C extends RowsToEvaluate>(
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
-    // A client that resumes may have received the row but not its removal. It receives the removal.
+    // A resuming client that may have received the row, but not its removal, receives the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
     // The client gets no event, but may hold the row because a later change in the log sent it.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // Checked after each row, because `held` can lose its information with any row when it is full.
+    // Checked after each row, because `held` discards all rows if a row exceeds its limit.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });
@@ -306,7 +306,7 @@ export async function readCurrentRows(
         statement,
         liveReadLimits(identity, Infinity),
       );
-      // Without a row, the position may precede the read; callers need one that is not older.
+      // Without a row, `position` may precede the read, but callers need one that does not.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

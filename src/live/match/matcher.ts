@@ -134,9 +134,9 @@ export const burstSteps = 10_000_000;
 const stepsPerMs = 100_000;
 
 /**
- * Returns the limits of a read for live streams. Clients choose which relations it follows, so its
- * cost is not known in advance. It waits in the queue of `identity` and delays no other statement.
- * `isLong` is true if the read will surely take long.
+ * Returns the limits of a read for live streams. Clients choose which relations the read follows,
+ * so its cost is not known in advance. The read waits in the queue of `identity` and delays no
+ * other statement. `isLong` is true if the read will surely take long.
  */
 export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };

@@ -6,7 +6,7 @@ import { isSameStored, type Matcher } from "./matcher.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type IncludePath, type ParentStep, reverseRelation } from "./search_parents.ts";
 
-/** Returns true if a changed related row can affect which rows match: its match or keys differ. */
+/** Returns true if a changed related row can affect which rows match. */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }

@@ -20,7 +20,7 @@ export interface RowChange {
   readonly optimisticId: string | null;
 }
 
-/** A row change as a client sees it, which may see the row only before or only after. */
+/** A row change as a client sees it. The client may see the row only before or only after it. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;

@@ -26,7 +26,7 @@ interface SearchedGroup {
 /** The maximum number of affected parents on one include path. */
 const maxAffectedParents = 500;
 
-/** Limit of the total bytes of parents. Unlike events, they contain also hidden columns. */
+/** Limit of the total bytes of the parents, which, unlike events, contain hidden columns. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 /** A search along one include path, and the keys from which it starts. */
@@ -164,7 +164,7 @@ export interface IncludePath {
 export interface ParentStep {
   /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;
-  /** The filter of the parents. A parent that is not included itself includes no rows. */
+  /** The filter of the parents. Below a parent that is not included, no row is included. */
   readonly where: Filter;
   /** The filter of the join table of a `manyToMany` relation. */
   readonly links: Filter;
@@ -178,7 +178,7 @@ export function linkKeysOf(
 ): readonly RelatedKey[] {
   const { before, after } = change;
   const step = parentSteps[0]?.relation.steps[0];
-  // For a row that was and is not included, an event would reveal that the row exists.
+  // For a row that neither was nor is included, an event would reveal that the row exists.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (step === undefined || (!passes(before) && !passes(after))) return [];
   if (mayMatter !== null && !mayMatter(change)) return [];

@@ -23,7 +23,7 @@ export class HeartbeatTimer<T> {
 
   /** Adds a member. Returns its slot, which {@link remove} needs. */
   add(member: T): number {
-    // Assigns slots in rotation, so that all have about the same number of members.
+    // Assigns slots in rotation, so that all slots have about the same number of members.
     const slot = this.#next++ % slotCount;
     this.#slots[slot]?.add(member);
     this.#size++;

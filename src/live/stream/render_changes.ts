@@ -83,7 +83,7 @@ export async function evaluateRowChanges(
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
-    // A client that resumes may have received the row but not its removal. It receives the removal.
+    // A resuming client that may have received the row, but not its removal, receives the removal.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));
@@ -121,7 +121,7 @@ export interface RenderOptions extends GroupEvaluation {
   readonly isNet: boolean;
   /** True if the client may already have received some of these changes. */
   readonly isRepeat: boolean;
-  /** Pages will send rows with greater keys, so their changes are skipped; null for none. */
+  /** The last key whose changes are sent, because pages will send later rows. Null to send all. */
   readonly upTo: Key | null;
 }
 

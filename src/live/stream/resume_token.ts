@@ -6,7 +6,7 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
  * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
  * keyed hash) that binds it to the live query. A client that resumes with another query or view
  * must start over. So must a client with a position that was never issued for these rows: the log
- * could show it rows that were deleted before it first connected.
+ * could show the client rows that were deleted before it first connected.
  */
 export class ResumeTokens {
   readonly #key: KeyObject;
@@ -16,7 +16,7 @@ export class ResumeTokens {
     this.#key = createSecretKey(key, "utf8");
   }
 
-  /** Returns the digest of a live query: a digest of its view, then one of the complete query. */
+  /** Returns the digests of a live query: of its view, and then of the complete query. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));

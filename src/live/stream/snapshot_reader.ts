@@ -81,7 +81,7 @@ export class SnapshotReader {
       if (minPosition === null || coversPosition(page.position, minPosition)) return page;
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // Deletes the id first, because a Map would keep its place, and drops are from old to new.
+    // Deletes the id first: the Map is in order of age, and `set` keeps an existing id's place.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
@@ -188,7 +188,7 @@ function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
-/** Returns the event of a page, which says if it is the last. `ids` is null if rows have keys. */
+/** Returns a page's event, which says if the page is the last. `ids` is null if rows have keys. */
 export function snapshotPageText(
   items: readonly Row[],
   ids: readonly unknown[] | null,

@@ -46,8 +46,8 @@ export function liveQueryOf(
 }
 
 /**
- * Requires that the change log records all columns that a stream reads, so that it misses no
- * change. Throws a 400 for an unrecorded column of the request, and else another Error.
+ * Requires that the change log records all columns that a stream reads. Throws a 400 for an
+ * unrecorded column of the filter or includes, and another Error for a column of a scope.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

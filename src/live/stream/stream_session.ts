@@ -94,7 +94,7 @@ export class StreamSession implements ScopeHolder {
     else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** Sets the grant at `index` among those that determine which related rows are included. */
+  /** Sets the grant at `index` in the list of grants that determine the included related rows. */
   regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;

@@ -88,7 +88,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
-    // If there is no room now, the `ReadableStream` calls `pull` as soon as there is.
+    // If there is no room now, the `ReadableStream` calls `pull` as soon as there is room.
     if (this.hasRoom()) void this.pull();
   }
 
@@ -161,7 +161,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return this.#state === state && !this.isClosed;
   }
 
-  /** Sends a page, but first the changes up to its position of rows in earlier pages. */
+  /** Sends the changes of rows in earlier pages up to a page's position, and then the page. */
   async #sendPage(state: SnapshotState): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
@@ -277,7 +277,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return window;
   }
 
-  /** Sends the events of changes up to a position. Returns false if the state is another by now. */
+  /** Sends the events of changes up to a position. Returns false if the state has changed. */
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,

@@ -169,6 +169,6 @@ export async function streamStartOf(
   // A position that the feed cannot reach belongs to a history that a restore has removed.
   if (!await feed.readUpTo(position)) return lost;
   if (reason !== null) return { kind: "fresh", reason };
-  // The client's rows can contain any change up to now, from any process. All must be published.
+  // The client may have seen any change of any process up to now, so all must be published.
   return await feed.readUpTo(await log.end()) ? position : lost;
 }

@@ -211,7 +211,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // The read fails as a timeout if the caller aborted it. Then this call throws the abort reason.
+    // If the caller aborts a read, it fails as a timeout. `requireWanted` throws the abort reason.
     requireWanted();
     throw error;
   }
@@ -232,8 +232,8 @@ function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
 export type ResourceTransform = (resource: Resource) => Resource;
 
 /**
- * Returns a function that makes the resources of a database use an open transaction of it. The
- * function leaves resources of other databases unchanged.
+ * Returns a function that makes the resources of a database use an open transaction of that
+ * database. The function leaves resources of other databases unchanged.
  */
 function resourcesInTransaction(
   part: TransactionPart,

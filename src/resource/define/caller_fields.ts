@@ -12,7 +12,7 @@ export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
 
-/** Returns the members of a resource that depend on the caller, with the widest fields. */
+/** Returns the caller-dependent members of a resource, with all fields that any caller can have. */
 export function widestFields(
   lists: ResolvedFields,
   rightsOf: ColumnRightsOf | null,
@@ -140,7 +140,7 @@ function callerTags(
   const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
   return {
     withheld,
-    // Computed fields are functions of all columns.
+    // Computed fields can depend on withheld columns, so the hash then covers all columns.
     hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
     ending: `.${digest.slice(0, 6)}`,
   };

@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // For a key that refers to its own table, both directions of the relation would have this name.
+    // Reserves the table's name, which a self-reference would use for both directions.
     table.name,
     "__proto__",
   ]);
@@ -62,7 +62,7 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows by priority, in which they get names. Keys within one schema
+ * Groups relations to many rows in the order in which they get their names. Keys within one schema
  * precede keys between schemas, and keys that are named after their table precede others.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
@@ -117,7 +117,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, with its schema unless that is the default schema or the viewer's. */
+/** Returns a table's name, with its schema unless the schema is the default or that of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

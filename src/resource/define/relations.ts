@@ -18,7 +18,7 @@ export interface RelationTo<Of, Target> {
    * any related row is sufficient.
    */
   some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
-  /** Returns a rule for rows that have no related row, or with `rule` none that matches `rule`. */
+  /** Returns a rule for rows that have no related row, or no related row that matches `rule`. */
   none(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /**
    * Returns a rule for rows whose related rows all match `rule`, or that have no related rows. A

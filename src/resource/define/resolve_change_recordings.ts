@@ -27,8 +27,8 @@ export interface ServedDefinitions {
 /**
  * Resolves how the changes of each database are recorded. The keys are the drivers of the
  * configuration. Introspected tables get triggers only if an option requests them. Otherwise the
- * service records only its own writes to them. Changes of a database without a subscribable
- * resource are not recorded, so it is left out.
+ * service records only its own writes to them. The result leaves out databases without a
+ * subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

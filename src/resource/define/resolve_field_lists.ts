@@ -94,7 +94,7 @@ export function resolveFieldLists(
   };
 }
 
-/** Returns the fields that a field function has returned, without those outside the fixed list. */
+/** Returns the fields that a field function has returned, except fields outside the fixed list. */
 function narrowed(
   lists: Lists,
   given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,
@@ -165,7 +165,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
     const isName = typeof reference === "string";
     const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
-    // Without this check, a column of another table could be mistaken for one with its name here.
+    // Without this check, another table's column could be taken for a column of this table.
     if (!isName && columnInfoOf(reference) !== column) {
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }

@@ -19,8 +19,8 @@ import { isAny } from "../../schema/structured/structured_value.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 
 /**
- * Resolves the relations of all resources: declared ones, and those that foreign keys imply.
- * Definitions without `db` use `driver`. Throws a plain Error for an invalid declaration.
+ * Resolves the relations of all resources: declared relations, and relations that foreign keys
+ * imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid declaration.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],

@@ -38,7 +38,7 @@ export interface ResourceContext {
   readonly shared: SharedParts;
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver for writes: it records changes, or it is `driver` without recording. */
+  /** Returns the driver for writes, which records changes, or `driver` if nothing is recorded. */
   writeBy(driver: Driver): Driver;
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
@@ -111,7 +111,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
     capabilities: {
       ...possible,
       enableRestore: softDelete !== null && possible.enableDelete,
-      // If policies hide rows from the service's role, it cannot index the hidden rows.
+      // If policies hide rows from the service's role, the service cannot index these rows.
       get enableSearch() {
         return search !== null && shared.roleRights.known(table)?.hidesRows !== true;
       },
@@ -160,7 +160,7 @@ function resolveProtections(
   };
 }
 
-/** Returns the relations of a path's tables. A table's relations are those of its resource. */
+/** Returns a function that returns a table's relations, as declared for the table's resource. */
 function relationsFrom(table: TableInfo, relations: Relations, served: ResourcesByTable) {
   return (from: TableInfo): Relations =>
     (from === table ? relations : served.get(from)?.relations) ?? new Map();

@@ -47,7 +47,7 @@ function resolveFields(
   { table, readable, find }: SearchedResource,
   among: ReadonlySet<string> | null,
 ): readonly SearchField[] {
-  // A column with the words of other columns would add the positions of the words as numbers.
+  // Text search vectors are left out, because a search would find their word positions as numbers.
   const isText = ({ kind, databaseType }: ColumnInfo) =>
     (kind === "text" || kind === "json") && databaseType?.configuration === undefined;
   const texts = readable.filter((column) =>
@@ -61,7 +61,7 @@ function resolveFields(
   }
   const weights = new Map(texts.map((column) => [column, 1]));
   for (const [name, { weight, searchable }] of Object.entries(given)) {
-    // The object's keys are property names. `find` would report each of them as deprecated.
+    // The object's keys are property names, which `find` would report as deprecated references.
     const column = table.byName.get(name);
     if (column === undefined) {
       throw new Error(

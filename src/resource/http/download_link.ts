@@ -6,7 +6,7 @@ import { parseRequestTarget } from "./request_target.ts";
 /** The end of the query of a download link. It contains the sealed credential. */
 export const linkToken = "&downloadToken=";
 
-/** The headers with credentials. A browser sends no other credential with a link but cookies. */
+/** The headers with credentials. For a link, a browser sends cookies, but none of these headers. */
 const credentialHeaders = ["authorization", "x-api-key"];
 
 const lifetimeMs = 60_000;
@@ -35,7 +35,7 @@ export function createLink({ url, headers }: Request, { sealer, clock }: LinkDep
 
 /** Returns the request that created the link of a request. Throws a 401 for an invalid link. */
 export function openLink(request: Request, { sealer, clock }: LinkDependencies): Request {
-  // A link only reads, whatever its user may do otherwise.
+  // A link only allows reads, even if its user is allowed to write.
   if (request.method !== "GET" && request.method !== "HEAD") return request;
   const { path, query } = parseRequestTarget(request.url);
   const [kept = "", token = ""] = query.split(linkToken);
@@ -50,7 +50,7 @@ export function openLink(request: Request, { sealer, clock }: LinkDependencies):
   }
   const headers = new Headers(request.headers);
   const given = sealed.credentials.filter(([, value]) => value !== null);
-  // A cookie could identify another user than the one who has created the link.
+  // A cookie could identify another user than the creator of the link.
   if (given.length > 0) headers.delete("cookie");
   for (const [name, value] of given) headers.set(name, value ?? "");
   const url = request.url.replace(`${linkToken}${token}`, "");

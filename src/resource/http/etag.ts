@@ -36,8 +36,8 @@ export interface EtagKeys {
 }
 
 /**
- * Returns a row's ETag (RFC 9110, 8.8.3). The ETag contains the row's version if it has one,
- * otherwise the id and the time of update if it has one, and otherwise a keyed hash of the row.
+ * Returns a row's ETag (RFC 9110, 8.8.3). It contains the row's version, or else the id and the
+ * time of the last update. For a table with neither column, it contains a keyed hash of the row.
  * Equal rows have equal ETags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
@@ -49,7 +49,7 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 
 /**
  * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
- * ETag byte for byte, including `W/`, or as a proxy that compresses has changed it. Strong
+ * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. Strong
  * comparison (RFC 9110, 13.1.1) would match no weak ETag, and ETags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
@@ -123,7 +123,7 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** A string that identifies a version of a row, and if an ETag can contain the string unhashed. */
+/** Identifies a version of a row. `isShown` is true if ETags contain `text` without hashing it. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -163,7 +163,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** Returns the row's current ETag, and the ETags that older secrets would result in. */
+/** Returns the row's current ETag, and its ETags under the older secrets. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];
@@ -212,7 +212,7 @@ function listedTags(header: string): readonly string[] {
 }
 
 /**
- * Returns the ETag before Apache or Caddy appended the name of its compression. No ETag of the
+ * Returns the ETag without the compression name that Apache or Caddy has appended. No ETag of the
  * service ends in such a name: an ETag ends in a version, a timestamp or a hash.
  */
 function withoutCompression(tag: string): string {

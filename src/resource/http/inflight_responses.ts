@@ -73,8 +73,8 @@ export class InflightResponses {
 
   /** Returns the 503 for a response that cannot be sent to an identity now. */
   refusal(identity: string): Problem {
-    // The database has already been read for this response. A client that does not receive its
-    // other responses is charged for the read.
+    // The database has already been read for this response. A client that leaves its other
+    // responses unread is charged for the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",

@@ -101,7 +101,7 @@ export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
-/** Returns a reply with safe numbers and a body: proxies remove the content type of a 204. */
+/** Returns a reply with safe numbers. A 204 becomes a 200: proxies remove a 204's content type. */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {

@@ -19,7 +19,7 @@ export interface ReceivePartsOptions {
 /** The maximum of received bytes that are not used yet. The parts of one record do not count. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/** The number of bytes that a client must send within each `bodyTimeoutMs`. Even a modem can. */
+/** The number of bytes that a client must send within each `bodyTimeoutMs`. */
 const bytesPerTimeout = 64 * 1024;
 
 /**
@@ -30,10 +30,10 @@ const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part. The function receives the next part while the current part is used,
- * so that the client can send without pauses. Throws a 400 if the body ends early, and a 408 if the
- * client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`, and a 503
- * while too many bodies are received.
+ * Receives a body part by part. The function receives the next part while the consumer uses the
+ * current part, so that the client can send without pauses. Throws a 400 if the body ends early,
+ * and a 408 if the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond
+ * `maxBytes`, and a 503 while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,

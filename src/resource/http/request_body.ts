@@ -250,7 +250,7 @@ export class ReceivingBodyLimiter {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part counts from its read on: a slow client could otherwise use up the limit of others.
+    // A part counts only when its read begins. Otherwise a slow client would use up the limit.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

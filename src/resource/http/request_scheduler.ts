@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import { type Clock, runAfterPendingIo, sleep } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. The scheduler reads the members only if it does. */
+/** A request that may have to wait. The scheduler reads the members only of waiting requests. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -14,7 +14,7 @@ export interface WaitingRequest {
 
 /** The maximum estimated duration of the requests of one event loop turn, in milliseconds. */
 const turnMs = 10;
-/** Maximum duration of short requests in a turn, in ms. With less, they would need more turns. */
+/** Maximum duration of the short requests of one turn, in milliseconds. */
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
@@ -39,9 +39,9 @@ interface Waiter {
 /**
  * Limits the requests that begin in one turn of the event loop, because a request may keep the
  * event loop busy for milliseconds. Deno begins all requests that have arrived, so fifty requests
- * of ten milliseconds would delay every other request by half a second. The other requests wait in
- * a queue in which the identities alternate. Between two turns the event loop handles all other
- * work. While requests are short or few, no request waits.
+ * of ten milliseconds would delay every other request by half a second. Later requests wait in a
+ * queue in which the identities alternate. Between two turns the event loop handles all other work.
+ * While requests are short or few, no request waits.
  */
 export class RequestScheduler {
   readonly #clock: Clock;

@@ -67,8 +67,8 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
 }
 
 /**
- * Creates the function that counts the bytes of a row in the response. In a JSON document, small
- * arrays and objects need many times the memory of their text, which it also counts.
+ * Creates the function that counts the bytes of a row in the response. It adds the memory of small
+ * arrays and objects in JSON documents, which is many times the size of their text.
  */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],

@@ -94,7 +94,7 @@ function fieldsOf(
     const hint = didYouMean(name, given);
     throw new UnreadableLine(line, `has no ${JSON.stringify(name)}, which "map" names${hint}`);
   }
-  // Spreadsheets write a comma after the last name if a cell of another line has had a value.
+  // Spreadsheets write commas after the last name if another line has, or had, more cells.
   while (given.length > 1 && given.at(-1) === "" && !map.has("")) given.pop();
   const names = given.map((name) => map.get(name) ?? name);
   const unknown = unknownName(given, known, map);
@@ -113,7 +113,7 @@ function fieldsOf(
   });
 }
 
-/** Returns the error for a name that is no field, with an option that takes the header. */
+/** Returns the error for a header with unknown names, and an option that accepts the header. */
 function unknownName(
   given: readonly string[],
   known: ReadonlySet<string>,
@@ -214,7 +214,7 @@ function recordOf(
 
 const ignoreExtraOption: AcceptingOption = { name: "ignoreExtra", value: "true" };
 
-/** Returns true if a word in the place of a missing value cannot be the value of the column. */
+/** Returns true if an unquoted word like `NULL` or `NA` probably means that a value is missing. */
 function meansNull(text: string, column: ColumnInfo, { null: nullText }: ImportReading): boolean {
   if (isTextual(column)) return nullText === undefined && (text === "NULL" || text === "\\N");
   return column.kind !== "json" || text !== "null";

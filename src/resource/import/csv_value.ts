@@ -12,7 +12,7 @@ import type { TimestampUnit } from "./import_options.ts";
 /**
  * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
  * write, if they have one meaning. Returns a string unchanged if it has no JSON value. Throws an
- * {@link InvalidValue} for invalid JSON, and for a number or a date in the form of a country.
+ * {@link InvalidValue} for invalid JSON, and for a number or a date in a local form like `1,5`.
  */
 export function csvValue(
   text: string,
@@ -49,7 +49,7 @@ export function csvValue(
   }
 }
 
-/** Returns true if a string without quotes can be a value of the column, even if it is `NULL`. */
+/** Returns true if every string can be a value of the column, even `NULL` without quotes. */
 export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType !== undefined) return ["any", "text"].includes(databaseType.shape.kind);
   return kind === "text";
@@ -100,7 +100,7 @@ function documentOf(text: string, limits: JsonLimits): unknown {
   return value;
 }
 
-/** Throws for a number in the form of a country. */
+/** Throws for a number in a local form, such as `1,5` or `1'000`. */
 function plainNumber(value: unknown): unknown {
   if (typeof value !== "string" || !localNumber.test(value)) return value;
   throw new InvalidValue(

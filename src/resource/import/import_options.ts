@@ -9,9 +9,9 @@ export interface ImportFileOptions {
   readonly delimiter?: string | undefined;
   /** The field without quotes that means NULL, in addition to the empty field. Default: none. */
   readonly null?: string | undefined;
-  /** A label of the Encoding Standard, e.g. `windows-1252`. Default: by the mark, or UTF-8. */
+  /** A label of the Encoding Standard: `windows-1252`. Default: by byte order mark, or UTF-8. */
   readonly encoding?: string | undefined;
-  /** The names of the file and of the fields: `old=new,"old, 2=new2"`. Default: they are equal. */
+  /** Pairs of a name in the file and a field: `old=new,"old, 2=new2"`. Default: equal names. */
   readonly map?: string | undefined;
   /** True to ignore names of the file that are no fields. Default: false. */
   readonly ignoreExtra?: boolean | undefined;

@@ -13,7 +13,7 @@ export interface CsvRecord {
 export interface CsvOptions {
   readonly line: number;
   readonly delimiter: string;
-  /** The field without quotes that means NULL, or null for none except the empty field. */
+  /** The field without quotes that means NULL, or null if only the empty field means NULL. */
   readonly nullText: string | null;
   /** True if the CSV ends with the string. */
   readonly isLast: boolean;
@@ -57,14 +57,14 @@ export function parseCsv(
         fields.push(field);
       } else {
         while (!endsField(text.charCodeAt(at), comma)) {
-          // Programs that separate by tabs put no field in quotes.
+          // Programs that separate fields by tabs never put a field in quotes.
           if (text.charCodeAt(at++) === quote && delimiter !== "\t") {
             return ended("has a quote inside of a field that begins without one");
           }
         }
         const field = text.slice(start, at);
         const isNull = at === start || field === nullText;
-        // The words begin with a character after the digits.
+        // For speed: no word in `nullWords` begins with a digit.
         if (!isNull && at - start <= 4 && text.charCodeAt(start) > 0x39 && nullWords.has(field)) {
           nullLike = [...nullLike, fields.length];
         }

@@ -11,8 +11,8 @@ const maxBytesInMemory = 4 * 1024 * 1024;
 const readBytes = 256 * 1024;
 
 /**
- * The prepared rows of an import before the first row is written. Few rows stay in memory, and many
- * go to a temporary file, which is deleted when it is open, and so ends with the process.
+ * The prepared rows of an import before the first row is written. Few rows stay in memory. Many
+ * rows go to a temporary file, which is unlinked while open, so it disappears with the process.
  */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;
@@ -81,7 +81,7 @@ export class RowSpool implements AsyncDisposable {
   }
 
   #rowsOf(text: string): readonly PreparedRow[] {
-    // `#textOf` has written this string, so it has the type.
+    // The cast is safe: `#textOf` has written this string.
     const runs = parseCheckedJson(text) as readonly Run[];
     return runs.flatMap(({ columns, lines, rows }) => {
       const shape = this.#shapeOf(columns);

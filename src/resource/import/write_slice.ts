@@ -19,7 +19,7 @@ export interface RefusedRow {
   readonly error: unknown;
 }
 
-/** The error of a group of rows in which some were rejected. None of the group was written. */
+/** The error of a group of rows in which some were rejected. No row of the group was written. */
 export class RefusedRowsError extends Error {
   /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];

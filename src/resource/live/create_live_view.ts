@@ -116,7 +116,7 @@ function viewRight(
   };
 }
 
-/** A view with included rows, and the user or address to which its reads count. */
+/** A view with included rows, and the user or address whose limits its reads count against. */
 interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly view: View;
   readonly resource: Resource;

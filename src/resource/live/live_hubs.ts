@@ -48,12 +48,12 @@ export class LiveHubs {
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** Returns a database's live hub. Null without subscribable resources or recording. */
+  /** Returns a database's live hub, or null if its changes are not recorded. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
 
-  /** Sets up the recording of writable databases, also later if one cannot be reached now. */
+  /** Sets up the recording of changes. Retries later for a database that cannot be reached now. */
   async open(resources: readonly Resource[]): Promise<void> {
     const rights = resources[0]?.roleRights;
     await Promise.all(
@@ -63,7 +63,7 @@ export class LiveHubs {
         return this.#openHub(recording, tablesToFollow(some), rights);
       }),
     );
-    // Only a stream can be affected by a change of the rights, and without a hub there is none.
+    // A change of the rights affects only streams, and an app without hubs has no streams.
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
@@ -124,7 +124,7 @@ export class LiveHubs {
       if (!secured.isSubsetOf(known)) driver.renewConnections?.();
       known = secured;
       hub.hide(secured);
-      // New streams are checked against these rights, so they are read now, or in the next recheck.
+      // The rights for new streams are read again now, or by the next recheck if this read fails.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({

@@ -74,7 +74,7 @@ export type OperationName =
 export interface AdditionalGrants {
   /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
-  /** The grants to read other resources, without resources that the user is not allowed to read. */
+  /** The grants to read other resources, as far as the user is allowed to read these resources. */
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
   readonly written: GrantsByAccess;

@@ -8,7 +8,7 @@ export interface OperationProperties {
   readonly cost: "keyed" | "scan";
   /** The rows for which a request can require a version: none, one by `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
-  /** True if the client can name the write by an id that the live events of the write repeat. */
+  /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;
   /** The problem codes of the operation, except those of access, body, versions and protection. */
   readonly problems: readonly ProblemSlug[];

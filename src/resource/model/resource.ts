@@ -115,7 +115,7 @@ export interface ResourcesByTable {
 export interface SharedParts {
   /**
    * Returns the role and the claims with which the database runs a caller's statements, as the
-   * option `actAs` says. Null if they run with the role of the service.
+   * option `actAs` says. Null if the statements run with the role of the service.
    */
   readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The resources by table. The map is filled after every resource is resolved. */
@@ -153,7 +153,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in the resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if the fields of this or a related resource, or the role, depend on the caller. */
+  /** True if the database role or the fields of this or a related resource depend on the caller. */
   readonly variesByCaller: boolean;
   /**
    * Returns a function that returns true for a user with the same fields as this caller, in this
@@ -161,7 +161,7 @@ export interface Resource extends SharedParts, CallerFields {
    * fields depend on the caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that statements can read: all, or those that a database role can read. */
+  /** The columns that statements can read: all columns, or the columns that a role can read. */
   readonly stored: readonly ColumnInfo[];
   /** True if responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;

@@ -25,7 +25,7 @@ export interface Capabilities {
   readonly enableUpdate?: boolean | undefined;
   /** False disables DELETE and the restoring of deleted rows. Default: true. */
   readonly enableDelete?: boolean | undefined;
-  /** False disables all batches. A batch is also disabled with its operation. Default: true. */
+  /** False disables all batches. A disabled operation has no batch, either. Default: true. */
   readonly enableBatch?: boolean | undefined;
   /** True enables exports: all rows as `text/csv` or `application/x-ndjson`. Default: false. */
   readonly enableExport?: boolean | undefined;

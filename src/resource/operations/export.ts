@@ -114,7 +114,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // Pages are read only as fast as the client receives them, and until it disconnects.
+        // Pages are read as fast as the client receives them, until the client disconnects.
         body: ReadableStream.from(pages),
       };
     },

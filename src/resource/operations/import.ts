@@ -64,13 +64,13 @@ function readingOf({ query, header }: ResourceRequest, format: Format): ImportRe
   return checkImportOptions({ ...texts, format, ignoreExtra, encoding });
 }
 
-/** Returns the charset of a media type. Many clients write UTF-8 there without any knowledge. */
+/** Returns the charset of a media type, except UTF-8, which many clients send for every file. */
 function charsetIn(mediaType: string): string | undefined {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mediaType) ?? [];
   return charset !== undefined && /^utf-?8$/i.test(charset) ? undefined : charset;
 }
 
-/** The number of rows in a chunk if the request names none. */
+/** The default number of rows in a chunk. */
 const defaultChunk = 1_000;
 const maxChunk = 10_000;
 

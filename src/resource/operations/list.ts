@@ -75,7 +75,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page, if rows are counted. Null if the key of a row is the position. */
+  /** The position after the page, for an order without unique keys; null for other orders. */
   readonly counted: CountedPosition | null;
 }
 
@@ -202,7 +202,7 @@ function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPositi
   return { rows, stored, next, ...(cut === undefined ? {} : { cut }) };
 }
 
-/** Returns the plan that reads only the page, without the rows before it that detect changes. */
+/** Returns the plan without the rows before the page, which are read only to detect changes. */
 function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadPlan {
   if (counted === null) return read;
   const limit = (read.limit ?? 0) - counted.compared;

@@ -38,7 +38,7 @@ export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
     const unmark = new Map<ColumnInfo, unknown>([[field, unmarked]]);
     let set: ReadonlyMap<ColumnInfo, unknown> = unmark;
     if (hooks.onBeforeUpdate !== undefined && target.key !== null) {
-      // First checks that the restore can succeed, because a hook must not run for one that fails.
+      // First checks that the restore can succeed: no hook must run for a restore that fails.
       const { current } = await lockDeleted(target, softDelete, write, driver);
       const row = { key: target.key, current: () => current };
       // A hook can set other columns, but cannot keep the row deleted.

@@ -172,7 +172,7 @@ async function updateWith(
   }
 }
 
-/** First checks that the update can succeed, because a hook must not run for one that fails. */
+/** First checks that the update can succeed: no hook must run for an update that fails. */
 async function hookedValues(
   { target, values }: UpdatePlan,
   write: WriteCall,

@@ -53,8 +53,8 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
 };
 
 /**
- * `POST /batch/upsert`: updates the rows of a batch that exist, and creates the others. An existing
- * row is found by the primary key, or with `?on=email` by the unique key `email`.
+ * `POST /batch/upsert`: updates the existing rows of a batch, and creates the missing rows. An
+ * existing row is found by the primary key, or with `?on=email` by the unique key `email`.
  */
 export const batchUpsert: Operation<
   Pick<UpsertPlan, "items" | "by">,

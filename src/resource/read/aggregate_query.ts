@@ -14,7 +14,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
 export interface AggregateQuery extends Pick<AggregatePlan, "keys" | "having" | "order" | "limit"> {
-  /** The requested metrics. If the request names none, the count. */
+  /** The requested metrics, or the count if the request names no metric. */
   readonly metrics: readonly Metric[];
   /** Metrics that are not requested, but used in `having` or `order`. */
   readonly furtherMetrics: readonly Metric[];
@@ -25,7 +25,7 @@ const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
  * Parses the query parameters of an aggregate, except for its filter. Unknown fields, hidden fields
- * and fields of unsuitable kinds cause an equal 400, which reveals no hidden field.
+ * and fields of unsuitable kinds cause identical 400 responses, to reveal no hidden field.
  */
 export function parseAggregateQuery(
   query: Query,

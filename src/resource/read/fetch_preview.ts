@@ -11,7 +11,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** Rows with truncated long values. `stored` has whole values of the row before the next page. */
+/** Rows with truncated long values. In `stored`, the last row of the page has whole values. */
 interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
 }

@@ -21,7 +21,7 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/table_facts.ts";
 
-/** A key of an order that is a field of the row to which a to-one relation leads. */
+/** A sort key that is a field of a related row, to which a to-one relation leads. */
 interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
@@ -41,7 +41,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
-    // As in an order by own fields, `author.name.desc` is a mistake in the direction.
+    // For `author.name.desc`, the caller reports a wrong direction, as for own fields.
     if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
     throw orderProblem(path, `: it is not a sortable field${hint}`);
@@ -53,11 +53,11 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   return { column: { ...source, ...own }, source, relation, target };
 }
 
-/** Returns the keys of an order by a value in a document: its numbers, strings, then booleans. */
+/** Returns the sort keys of a document's value: as a number, as a string, then as a boolean. */
 function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
   const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
   const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
-  // As in an order by own fields, `meta.size.desc` is a mistake in the direction.
+  // For `meta.size.desc`, the caller reports a wrong direction, as for the resource's own fields.
   if (found === null || endsWithDirection(text)) return [];
   const { source: { name, varies }, path } = found;
   return (["number", "text", "boolean"] as const).map((type, place) => ({
@@ -70,7 +70,7 @@ function pathOrderOf(text: string, index: number, resource: Resource): readonly 
   }));
 }
 
-/** Returns a name for an added column that no column of the table has. */
+/** Returns a name for an added column, different from the names of all columns of the table. */
 function addedName(index: number, { table: { columns } }: Resource): string {
   let name = `_order${index}`;
   while (columns.some(({ dbName }) => dbName === name)) name = `_${name}`;
@@ -93,7 +93,7 @@ function planAdded(
 /** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
 export type ListQuery = ReturnType<typeof parseListQuery>;
 
-/** Returns the filter that excludes soft-deleted rows, or with `withDeleted=true` none. */
+/** Returns a filter that excludes soft-deleted rows, unless the query has `withDeleted=true`. */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<Resource, "undeleted">,
@@ -105,7 +105,7 @@ export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
   const added: (RelatedOrder | PathColumn)[] = [];
   const follow = (name: string) => {
-    // Without a key, positions can be equal, and the table itself distinguishes them.
+    // Without unique keys, only the table's own columns can sort the rows.
     if (!name.includes(".") || !table.distinct) return [];
     const related = relatedOrderOf(name, added.length, resource);
     const found = related === null ? pathOrderOf(name, added.length, resource) : [related];
@@ -274,18 +274,18 @@ export function planTotalCount(
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where } as const,
-    // The estimate comes first. Null if the rows must be counted.
+    // The plan of an estimate, which runs before the count. Null if the rows must be counted.
     estimate: mayEstimate ? { kind: "estimate", table, where } as const : null,
   };
 }
 
 /**
- * The smallest estimate that is used. Below it, the rows are counted. Postgres assumes ten pages
- * for a table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
+ * If an estimate is smaller than this, the rows are counted. Postgres assumes ten pages for a table
+ * that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
  */
 const minEstimated = 2_500;
 
-/** Fetches a list's total count. `found` rows were read: up to one more than the page has. */
+/** Fetches a list's total count. `found` is the number of rows read: the page and one row more. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

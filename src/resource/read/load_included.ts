@@ -60,7 +60,7 @@ interface Around {
   readonly path: string;
 }
 
-/** Throws a 422 if one row can include too many rows, because a stream cannot load less of it. */
+/** Throws a 422 if one row can include too many rows: a stream cannot load a row without them. */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
   if (most <= maxIncludedPerRow) return;

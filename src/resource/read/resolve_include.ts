@@ -11,7 +11,7 @@ import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/
 import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
-/** Resolves the parameter `include` to relations. Throws the 400 of a related resource's list. */
+/** Resolves `include` to relations. Throws a 400, as a list of the related resource does. */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
     ? noIncludes
@@ -58,7 +58,7 @@ function resolveAll(
   });
 }
 
-/** Returns a problem that suggests a relation's name. API descriptions contain the names, too. */
+/** Returns a problem that suggests a relation. The names are public: API descriptions list them. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
@@ -90,7 +90,7 @@ function resolveOne(
   };
 }
 
-/** Resolves an item that requests metrics. Throws the 400 of an aggregate of the related rows. */
+/** Resolves an item that requests metrics. Throws a 400, as an aggregate of these rows does. */
 function resolveAggregate(
   item: IncludeSyntax,
   relation: Relation,
@@ -109,7 +109,7 @@ function resolveAggregate(
   return { ...resolveOne(item, relation, target, path), limit: 1, metrics };
 }
 
-/** Parses the filter of an include. Problems say to which include their positions refer. */
+/** Parses the filter of an include. Problems name the include that contains the filter. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

@@ -63,7 +63,7 @@ class CallerView {
     const known = this.#seen.get(resource);
     if (known !== undefined) return known;
     const own = resource.fieldsOf?.(this.#user) ?? noFields;
-    // Properties that do not depend on the request are in the prototype: copying takes long.
+    // Properties that do not depend on the request are in the prototype, because copies are slow.
     const seen: SeenResource = Object.create(sharedView(resource, own, this.#safeNumbers));
     seen.view = this;
     if (resource.identityOf !== null) this.#actAs(seen, resource, resource.identityOf);

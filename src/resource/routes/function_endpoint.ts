@@ -60,7 +60,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // The rows of a call are read like a list, whose problems say "Cannot read".
+    // The rows of a call are read like a list, so the problem would say "Cannot read".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -162,8 +162,8 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
 }
 
 /**
- * Returns the parameters of the list of a call's rows. An argument hides an equal parameter. Throws
- * a 400 for a parameter that is neither an argument nor a parameter of a list.
+ * Returns the query for a list of the function's rows. An argument hides a parameter of its name.
+ * Throws a 400 for a parameter that is neither an argument nor a parameter of a list.
  */
 function listQueryOf(
   { name: subject, args, result, isQuery }: DatabaseFunction,
@@ -191,7 +191,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns a resource whose table is the call: that of the returned table, or one of the result. */
+/** Returns the resource of the returned table, or a new resource, with the call as its table. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

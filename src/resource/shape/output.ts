@@ -36,7 +36,7 @@ export interface Include {
   readonly order: readonly OrderKey[];
   /** The maximum number of related rows for each row. */
   readonly limit: number;
-  /** The metrics of the related rows that the output has instead of the rows. Else empty. */
+  /** The metrics to output in place of the related rows. Empty if the output contains the rows. */
   readonly metrics: readonly Metric[];
   /** The fields of the related rows, and the relations that are included in them. */
   readonly view: View;
@@ -72,7 +72,7 @@ export const noneIncluded: readonly Included[] = Object.freeze([]);
 
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
-/** Returns the computed fields and readable fields that `select` names, or all without it. */
+/** Returns the computed and readable fields that `select` names, or all fields without `select`. */
 export function viewOf(
   resource: Selectable,
   select?: string,
@@ -276,8 +276,8 @@ export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string,
 }
 
 /**
- * Returns the `Location` header of a new row. Returns none if the caller cannot see the key, or if
- * the key is too long for proxies: nginx permits 4 kB for all headers of a response.
+ * Returns the `Location` header of a new row. Returns no header if the caller cannot see the key,
+ * or if the key is too long for proxies: nginx permits 4 kB for all headers of a response.
  */
 export function locationOf(
   row: Row,

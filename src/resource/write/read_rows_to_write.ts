@@ -68,7 +68,7 @@ export async function readByKeys(
   return found;
 }
 
-/** Reads rows by key. An error names the keys, because the database may reject a value of one. */
+/** Reads rows by key. An error names the keys, because the database may reject a key's value. */
 async function fetchNamed(
   plan: ReadPlan,
   { keys, by }: { readonly keys: readonly Key[]; readonly by: KeyColumns },
@@ -164,8 +164,8 @@ export type RunInSlices = <Item>(
 
 /**
  * Returns how to divide one batch into statements. An in-process database blocks every other
- * request during a statement. Therefore its first slice is one row, and the durations so far
- * determine how many rows of a later slice take 5 ms.
+ * request during a statement. For such a database, the first slice is one row, and the durations so
+ * far determine how many rows of a later slice take 5 ms.
  */
 export function slicesOf(resource: Resource): RunInSlices {
   const { driver, runtime: { clock } } = resource;

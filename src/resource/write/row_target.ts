@@ -50,7 +50,7 @@ export function optimisticIdOf({ header }: ResourceRequest): string | null {
   return id === null ? null : parseOptimisticId(id);
 }
 
-/** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is required. */
+/** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is missing. */
 export function planTarget({ segment, key, ifMatch }: PathRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
@@ -158,8 +158,8 @@ export async function targetNotWritten(
 }
 
 /**
- * The problem of a write that changed no row although one matches. Either a trigger, rule or policy
- * has prevented the write, or another request changed the row after the statement.
+ * The problem of a write that changed no row although a row matches. Either a trigger, rule or
+ * policy has prevented the write, or another request changed the row after the statement.
  */
 export class RowKept extends Problem {
   /**

@@ -13,7 +13,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns the condition that a row still has the version of `current`, or all rows for null. */
+/** Returns a filter for the version of `current`. It matches all rows if there is no version. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
@@ -32,8 +32,8 @@ export function expectedVersion(
 }
 
 /**
- * Adds the update time to the values of an update, and the row's next version unless they contain
- * one. The row `current` must be locked, so that two writers cannot create the same version.
+ * Adds the update time to the values of an update, and the row's next version unless `set` contains
+ * it. The row `current` must be locked, so that two writers cannot create the same version.
  */
 export function withNextVersion(
   set: Assignments,

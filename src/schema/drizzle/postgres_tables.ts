@@ -14,8 +14,8 @@ import {
 } from "./drizzle_structure.ts";
 
 /**
- * Drizzle's tables for Postgres (`pgTable`). A column has a kind, or, if none corresponds to its
- * type, a database type as after introspection.
+ * Drizzle's tables for Postgres (`pgTable`). A column has a kind. If no kind corresponds to its
+ * type, it has a database type as after introspection.
  */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -31,7 +31,7 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns an array's element and dimensions, or another column and 0. */
+/** Returns the element and the dimensions of an array; for any other column, the column and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
@@ -137,7 +137,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** Traits of the Postgres types without a kind, which must equal those that the catalog has. */
+/** Traits of the Postgres types without a kind, which must equal the traits in the catalog. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],

@@ -42,7 +42,7 @@ export function isBlobLiteral(value: unknown): value is string {
   return typeof value === "string" && /^x'(?:[0-9a-f]{2})*'$/.test(value);
 }
 
-/** Returns true if SQL would read the string as a number. With spaces it is none. */
+/** Returns true if SQL would read the string as a number. A string with spaces is no number. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }

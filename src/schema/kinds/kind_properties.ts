@@ -2,9 +2,9 @@ import type { ColumnKind } from "../kind.ts";
 
 /** The properties of a column kind on which other modules depend. */
 export interface KindProperties {
-  /** Kinds of one family can be compared with each other exactly. Null for no such family. */
+  /** Kinds of one family can be compared with each other exactly. Null without a family. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** How sums and averages are computed; null if they are not. */
+  /** How sums and averages are computed; null if the kind has none. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
@@ -50,7 +50,7 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   },
   integer: { ...whole, json: "number" },
   bigint: { ...whole, json: "string or number" },
-  // If doubles are equal depends on rounding, so this kind has no family.
+  // Rounding can make doubles unequal, so this kind has no family.
   real: { ...plain, arithmetic: "double", json: "number", special: notANumber },
   decimal: {
     ...{ ...plain, family: "number", arithmetic: "decimal", json: "string or number" },

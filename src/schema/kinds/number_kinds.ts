@@ -54,13 +54,13 @@ export const realKind: Kind = {
   ordered: true,
 };
 
-/** Returns the integer as a number if it can be one exactly, and otherwise as a bigint. */
+/** Returns the integer as a number if a double represents it exactly, and otherwise as a bigint. */
 export function numberOrBigint(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Throws for a number beyond 2^53, which was perhaps rounded: bodies contain bigints there. */
+/** Throws for a number beyond 2^53, which may be rounded. In bodies, such integers are bigints. */
 export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");

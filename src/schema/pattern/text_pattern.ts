@@ -46,7 +46,7 @@ export class TextPattern {
   }
 }
 
-/** Maximum number of steps: each character may have to be tested by all of them. */
+/** Maximum number of steps, because each character may have to be tested by all steps. */
 const maxSteps = 1_000;
 
 /** One step of an expression. The next step in the list follows, unless this one jumps. */

@@ -136,7 +136,7 @@ export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.hasExtremes;
 }
 
-/** Returns the description of a list column's elements as that of a column; else null. */
+/** Returns the description of a list column's elements, or null for any other column. */
 export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }

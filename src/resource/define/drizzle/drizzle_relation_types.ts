@@ -1,7 +1,7 @@
 import type { AnyTable, IsUnknownName } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
 
-/** The names of relations in the service, by their names in Drizzle. Null leaves one out. */
+/** The names of relations in the service, by their names in Drizzle. Null leaves a relation out. */
 export type RelationNaming = Readonly<Record<string, string | null>>;
 
 /**
@@ -28,7 +28,7 @@ export type DrizzleRelations<
     >;
   };
 
-/** @internal The name of a relation in the service. No name if it is left out. */
+/** @internal The name of a relation in the service, or `never` if the relation is left out. */
 export type NameIn<Names, Relation extends string> = Relation extends keyof Names
   ? Names[Relation] extends string ? Names[Relation] : never
   : Relation;

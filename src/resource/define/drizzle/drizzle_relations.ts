@@ -180,7 +180,7 @@ function columnsOf(columns: readonly NamedColumn[]): readonly ColumnLike<unknown
   return columns.map(({ _ }) => _.column);
 }
 
-/** Returns the relations of a table. As in Drizzle, a later one replaces one of the same name. */
+/** Returns a table's relations. As in Drizzle, the last declaration of a repeated name is used. */
 function olderRelations(
   table: Target,
   all: readonly Related[],
@@ -212,8 +212,8 @@ function olderRelation(
 }
 
 /**
- * Returns the columns of the opposite relation. As in Drizzle, a relation without a name has any
- * opposite relation. Null unless exactly one candidate has columns.
+ * Returns the columns of the opposite relation. As in Drizzle, any opposite relation matches a
+ * relation without a name. Returns null unless exactly one candidate has columns.
  */
 function inverseEnds(
   table: Target,

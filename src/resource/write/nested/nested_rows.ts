@@ -32,8 +32,8 @@ export interface EmbeddedRows {
 }
 
 /**
- * A step of the write of nested rows. Rows of one table are created together, looked up by key, or
- * linked by a link table. Another step updates the requested row, or changes related rows.
+ * A step that writes nested rows. It creates the rows of one table, looks up rows by key, links
+ * rows by a link table, updates the requested row, or changes related rows.
  */
 export type RowsStep =
   | {
@@ -61,7 +61,7 @@ export interface RelationChange {
   readonly disconnect: readonly NestedRow[];
   /** The path of the `set` that disconnects all other related rows; null without `set`. */
   readonly removesOthers: BodyPath | null;
-  /** The path at which the body creates the only related row, so none must exist yet; else null. */
+  /** The path where the body creates a row that must be the only related row; else null. */
   readonly requiresNone: BodyPath | null;
 }
 
@@ -90,8 +90,8 @@ export function ownCount(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and those with another access than the top level, each
- * with the number of its rows and links and with the path of its first row.
+ * Returns the writes to other resources or with another access than the top level. Each contains
+ * the number of its rows and links, and the path of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

@@ -78,7 +78,7 @@ async function chargeOthers(
   );
 }
 
-/** Reads the row, because no hook must run for an update that fails. It is locked again later. */
+/** Reads the row, because no hook must run for an update that fails. A later step locks it. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,
@@ -109,7 +109,7 @@ async function prepareRow(
   state: Preparation,
 ): Promise<Assignments> {
   if (step.kind === "find") return row.given;
-  // Columns have a placeholder until the database has generated the key.
+  // A foreign key is a placeholder until the database has generated the referenced key.
   const foreignKeys = foreignKeysOf(row, (from) => knownRow(from, state));
   const { plan, call } = state;
   switch (step.kind) {

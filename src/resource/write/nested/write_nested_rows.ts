@@ -129,7 +129,7 @@ export async function updateNestedRows(
         connection,
         async () => {
           await writeSteps(writing, connection);
-          // The scope can follow relations, which this update has changed after it wrote the row.
+          // The scope can depend on relations that this update has changed after it wrote the row.
           await requireWithinScope({ ...call, grant: plan.grant }, [key], connection);
           return storedRow(named, writing.written);
         },

@@ -60,7 +60,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
 
-  /** Adds the rows that a part of the transaction has written, to index them with the others. */
+  /** Adds the rows that a part of the transaction has written, to index all rows together. */
   takeOver(written: WrittenRows): void {
     for (const [indexer, one] of written) this.#note(indexer, one);
   }

@@ -7,7 +7,7 @@ export interface IndexCondition {
   readonly columns: readonly ColumnInfo[];
 }
 
-/** Converts a partial index's AND of constant comparisons to a filter, or returns null. */
+/** Converts a partial index's condition, an AND of constant comparisons, to a filter, or null. */
 export function parseIndexCondition(
   sql: string,
   columns: readonly ColumnInfo[],
@@ -30,7 +30,7 @@ const tokenPattern = new RegExp(
   String.raw`${quoted}|<>|!=|<=|>=|-?\d+(?:\.\d+)?|[A-Za-z_]\w*|\S`,
   "g",
 );
-/** Quoted strings and names, and outside of them casts and collations. */
+/** Matches quoted strings and names. Outside of quotes, matches casts and collations. */
 const typesPattern = new RegExp(
   String.raw`${quoted}|\bCOLLATE\s+(?:"(?:[^"]|"")*"|\w+)|` +
     String.raw`::\s*(?:(?:"(?:[^"]|"")*"|(?!(?:AND|OR|NOT|IS|IN|COLLATE)\b)\w+)\s*)+(?:\([^)]*\))?`,
@@ -70,7 +70,7 @@ function columnOf(name: string, columns: readonly ColumnInfo[]): ColumnInfo | un
   return columns.find((one) => one.dbName === dbName);
 }
 
-/** Parses a term between two ANDs. Parentheses of groups are before its first and after its end. */
+/** Parses a term between two ANDs. It can begin and end with parentheses of groups. */
 function parseTerm(tokens: readonly string[], columns: readonly ColumnInfo[]) {
   const [start, end] = [
     tokens.findIndex((token) => token !== "("),
@@ -88,7 +88,7 @@ function parseTerm(tokens: readonly string[], columns: readonly ColumnInfo[]) {
   return test === null ? null : { text: quoteName(column.name) + test, column };
 }
 
-/** Converts what follows a column in a term to the filter language, or returns null. */
+/** Converts the tokens after a term's column to the filter language, or returns null. */
 function comparison(tokens: readonly string[], { kind }: ColumnInfo): string | null {
   const words = tokens.join(" ");
   if (/^IS NULL$/i.test(words)) return "==null";
@@ -110,7 +110,7 @@ function unquoted(token: string): string {
   return token.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
-/** The operators of the filter language for those of SQL. */
+/** The operators of the filter language, by the SQL operators with the same meaning. */
 const operators: Readonly<Record<string, string>> = {
   ...{ "=": "==", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=" },
 };

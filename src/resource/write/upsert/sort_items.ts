@@ -66,7 +66,7 @@ export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   });
 }
 
-/** Returns the key of a partial index. Returns none if the user cannot filter by its condition. */
+/** Returns the key of a partial index, or no key if the user cannot filter by its condition. */
 function partialKey(
   columns: readonly ColumnInfo[],
   where: SqlCondition,

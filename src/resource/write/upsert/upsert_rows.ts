@@ -23,7 +23,7 @@ import {
 } from "./sort_items.ts";
 import { retryIfRowsChanged, RowsChanged, withoutKey } from "../row_target.ts";
 
-/** The plan of an upsert: rows that exist are changed, and the others are created. */
+/** The plan of an upsert, which changes existing rows and creates missing rows. */
 export interface UpsertPlan extends Pick<ItemsToSort, "by" | "update" | "isCounted"> {
   readonly items: readonly KeyedItem[];
   readonly create: Grant;
@@ -34,7 +34,7 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Runs the hooks of a plan's rows, changes the rows that exist and creates the others. Makes up to
+ * Runs the hooks of a plan's rows, changes existing rows and creates missing rows. Makes up to
  * three attempts if other requests create or delete these rows.
  */
 export async function upsertRows(
@@ -128,7 +128,7 @@ async function writeSorted(
   });
 }
 
-/** Adds the unique key of the item. A hook can change its values, unless it is the primary key. */
+/** Adds the unique key of the item. A hook can change the key, unless it is the primary key. */
 function withName(
   { name, values }: UpsertItem,
   by: KeyColumns,

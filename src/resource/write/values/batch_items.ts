@@ -57,7 +57,7 @@ interface KeyedItemsOptions {
 }
 
 /**
- * Parses the items of a batch in which each contains its row's key. The members `_ifMatch` and
+ * Parses the items of a batch. Each item contains the key of its row. The members `_ifMatch` and
  * `_optimisticId` are not fields of the row. Throws a 422 if two items identify the same row.
  */
 export function parseKeyedItems(

@@ -69,7 +69,7 @@ function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   return fixes ? rows.values[0] : undefined;
 }
 
-/** Adds the defaults of omitted columns in `wanted`. Throws a 422 if a required one has none. */
+/** Adds the defaults of omitted columns in `wanted`. Throws a 422 if a required column has none. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table" | "notInsertable">,

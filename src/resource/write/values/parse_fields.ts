@@ -69,7 +69,7 @@ export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
 
 /**
  * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
- * that can be another spelling of the stored value becomes a `EchoedValue`.
+ * that can be another spelling of the stored value becomes an `EchoedValue`.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { mayBeStored: true });
@@ -140,14 +140,14 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if the value can be another spelling of the stored value. A key has only one. */
+/** Returns true if the value can be a different spelling of the stored value. A key cannot. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
     dialect.hasOtherForms(value, column);
 }
 
-/** Returns true if the database would generate another key than the one in the body. */
+/** Returns true if the database would replace the key in the body by a generated key. */
 function isGivenKey({ generated, primaryKey }: ColumnInfo, value: unknown): boolean {
   return generated && primaryKey && value !== null;
 }
@@ -164,10 +164,10 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Ech
   return new EchoedValue(value, values.get(column), error === null ? null : error.message);
 }
 
-/** The maximum number of suggestions, because each compares a name with all fields. */
+/** The maximum number of suggestions. Each suggestion compares a name with all fields. */
 const maxHints = 10;
 
-/** Returns the names that a message can suggest. API descriptions contain no write-only column. */
+/** Returns the names that a message can suggest. Like API descriptions, omits write-only fields. */
 function fieldsToName(resource: Resource, { immutable = noColumns }: BodyUse): readonly string[] {
   const columns = resource.fields.readable.filter((column) =>
     mayWrite(column, resource) && !immutable.has(column)

@@ -188,7 +188,7 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** Parses a row's changes of a relation. Counts the rows first, so that too many are not parsed. */
+/** Parses a row's changes of a relation. First counts the rows, and rejects too many rows. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

@@ -219,7 +219,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if the body also sets the enclosing row's foreign key, or if it cannot change. */
+/** Throws a 422 if the body also sets the enclosing row's foreign key, or if the key is fixed. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],

@@ -47,7 +47,7 @@ interface Write<Kind extends RelatedRow = RelatedRow> {
   readonly values: Assignments;
 }
 
-/** Returns the values after the before-hook. The hook cannot change to which row they refer. */
+/** Returns the values after the before-hook. The hook cannot change the references to rows. */
 async function valuesOf(
   row: RelatedRow,
   step: RelateStep,

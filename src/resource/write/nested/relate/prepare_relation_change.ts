@@ -44,7 +44,7 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
     removesOthers && protections.has("delete");
 }
 
-/** Looks up rows to write, runs their before-hooks, and charges for those not in the body. */
+/** Looks up rows to write, runs their before-hooks, and charges for rows not in the body. */
 export async function prepareChange(
   step: RelateStep,
   resolving: RelationLockContext,
