@@ -4,8 +4,8 @@ import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
  * Compiles the condition for the rows after a position in an order, and with `isInclusive` also for
- * the rows at it. NULLs come last. `values` are stored values of the order's first keys as the
- * driver read them. Returns null if all rows meet the condition.
+ * the rows at the position. NULLs come last. `values` are stored values of the order's first keys
+ * as the driver read them. Returns null if all rows meet the condition.
  */
 export function compileFromPosition(
   order: readonly OrderKey[],

@@ -47,8 +47,8 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 }
 
 /**
- * Returns one range if rows are locked or counted from an offset, if there is no limit, or if no
- * index can contain the order.
+ * Returns the ranges that a plan reads. There is only one if rows are locked or counted from an
+ * offset, if there is no limit, or if no index can contain the order.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;

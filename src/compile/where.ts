@@ -23,7 +23,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/** Compiles a filter for `count` rows. For few rows, it looks up the related rows of each. */
+/** Compiles a filter for `count` rows. For few rows, the related rows of each row are looked up. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }
@@ -65,8 +65,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Returns true if the condition is never unknown (NULL). Then NOT EXISTS can negate it, of which
- * Postgres makes an anti-join. IN with a list of keys is unknown if the list contains NULL.
+ * Returns true if the condition is never unknown (NULL). Then NOT EXISTS can negate it, which
+ * Postgres runs as an anti-join. IN with a list of keys is unknown if the list contains NULL.
  */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
@@ -84,9 +84,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
  * Compiles each step of a relation to a subquery. A column name without a table means the innermost
  * row, so the comparisons of the filter need no prefix.
  *
- * EXISTS finds a step's rows from the previous row. For `author.posts.title`, that would find the
- * same rows for each post of an author. In such a case, IN has a list of the matching rows' keys,
- * which does not depend on the row, and which the database computes once.
+ * EXISTS looks up a step's rows for each previous row. For `author.posts.title`, it would look up
+ * the same posts for each post of an author. Then IN is used, with the keys of all matching rows.
+ * This list of keys does not depend on the row, so the database computes the list once.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;

@@ -178,7 +178,7 @@ function completeDraft(
       foreignKeys,
     )
   );
-  // The key constraint determines the order of key columns, which the order of columns does not.
+  // The key constraint determines the order of key columns. The table's order can differ.
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );

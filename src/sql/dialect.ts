@@ -15,7 +15,7 @@ export type Engine = "sqlite" | "postgres";
 export interface AddedColumn {
   /** The quoted name of the column. */
   readonly name: Fragment;
-  /** The SELECT, which names its only column as `name` does. */
+  /** The SELECT. Its only column has the same name. */
   readonly select: Fragment;
 }
 
@@ -106,7 +106,7 @@ export interface Dialect {
   indexed(column: ColumnInfo): Fragment | null;
   /** Returns a table with further columns, for FROM. A column is NULL if its SELECT has no row. */
   withAddedColumns(table: TableInfo, added: readonly AddedColumn[]): Fragment;
-  /** Returns the column for ranges and ORDER BY: by code point in tables of the service. */
+  /** Returns the column for ranges and ORDER BY. Tables of the service sort by code point. */
   ordered(column: ColumnInfo): Fragment;
   /**
    * Returns the last columns of an ORDER BY, after the `ordered` columns. With them, rows sort as
@@ -139,7 +139,7 @@ export interface Dialect {
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
    * The dialect for a read of one row by its key, without the planner's estimates, so that the plan
-   * does not depend on values. Absent if this dialect does that.
+   * does not depend on values. Absent if no separate dialect is needed.
    */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */

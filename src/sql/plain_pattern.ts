@@ -7,8 +7,8 @@ export interface PlainPattern {
 }
 
 /**
- * Parses a LIKE pattern that only searches for a string. Returns null if it has other wildcards, or
- * none. A search for a string is many times faster than a match of a pattern at every position.
+ * Parses a LIKE pattern that only searches for a string. Returns null for any other
+ * pattern. A search for a string is many times faster than a match of a pattern at every position.
  */
 export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];

@@ -26,7 +26,7 @@ export interface FilterEvaluation {
  * Lets the database evaluate filters on row images, as for a list request. The result at `[i][f]`
  * is for `images[i]` and `filters[f]`. Related rows are read in their current state.
  *
- * One statement evaluates all, unless there are very many rows or values, or a value is invalid.
+ * One statement evaluates all filters, unless there are very many rows or values, or invalid ones.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -169,7 +169,7 @@ export function filterParts(
   return parts;
 }
 
-/** Each filter is a subquery. The planning time grows faster than the number of subqueries. */
+/** The maximum number of filters in a statement, because planning time grows faster than it. */
 const maxFilters = 100;
 
 /** The number of placeholders to reserve for a JSON path, whose names are bound several times. */

@@ -12,7 +12,7 @@ export interface OpenChangeLogOptions {
   /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called with the tables in which policies hide rows if they differ, before the next read. */
+  /** Called with the tables in which policies hide rows, when the set changes, before a read. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
@@ -40,7 +40,7 @@ function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): strin
     "everything";
 }
 
-/** Sets up the change log. Returns the driver for writes, which records them if no trigger does. */
+/** Sets up the change log. Returns a driver that records its writes if no trigger records them. */
 export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
   return (await engineOf(setup.driver).changes.setUp(setup)).recordingDriver();
 }

@@ -64,7 +64,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called with the tables in which policies hide rows if they differ, before the next read. */
+  /** Called with the tables in which policies hide rows, when the set changes, before a read. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 

@@ -52,7 +52,7 @@ interface RolesEngine {
     tables: readonly TableInfo[],
   ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
-  /** Reads which protected tables the role reads through these tables without their policies. */
+  /** Returns, by table, the protected tables whose policies the role bypasses by reading it. */
   bypasses(
     driver: Driver,
     tables: readonly TableInfo[],

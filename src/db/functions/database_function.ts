@@ -51,9 +51,9 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares a transaction for a call: it is read-only unless the function is volatile, and a query
- * has a time limit. The end of the transaction restores the session. Returns false if the role may not call the function. Postgres checks this right
- * when it plans an inlined function, and another role can have caused the plan.
+ * Prepares a call's transaction, which is read-only with a time limit if the function is a query.
+ * Returns false if the role may not call the function. Postgres checks the right of an inlined
+ * function only when it plans the statement, perhaps for another role.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

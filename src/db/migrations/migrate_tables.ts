@@ -41,7 +41,7 @@ export interface MigrationRun extends MigrationRights {
 
 /**
  * Changes a database in one transaction until its tables match the declarations. If several
- * processes start together, only one migrates, because each compares again in its transaction.
+ * processes start together, only one migrates. Each process compares again in its transaction.
  * Throws an Error with all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
@@ -145,7 +145,7 @@ interface PlannedMigration {
   readonly differences: readonly Difference[];
 }
 
-/** Plans the migration of a database, and changes nothing. Postgres needs it in a transaction. */
+/** Plans a migration, and changes nothing. On Postgres, it must run in a transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,

@@ -4,7 +4,7 @@ export interface MigrationPlan {
   readonly differences: readonly string[];
   /** The statements to run, in their order. */
   readonly steps: readonly MigrationStep[];
-  /** The obstacles, each with its remedy. If there is one, no statement is run. */
+  /** The obstacles, each with its remedy. If there is any obstacle, no statement is run. */
   readonly refusals: readonly string[];
   /** The possible renames: an undeclared column and a missing column of a similar type. */
   readonly questions: readonly PossibleRename[];

@@ -1,4 +1,4 @@
-/** Parses `CHECK (column IN ('a', 'b'))` of CREATE TABLE. Returns strings by lower case column. */
+/** Parses each `CHECK (column IN ('a', 'b'))`. Returns the strings by column, in lower case. */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
   const lists = new Map<string, readonly string[]>();
   for (const [, name = "", list = ""] of createTable.matchAll(sqliteCheck)) {
@@ -8,7 +8,7 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
   return lists;
 }
 
-/** Parses Postgres's `CHECK (column IN ('a', 'b'))`, printed with ANY or `=`. Null for others. */
+/** Parses `column IN ('a', 'b')` as Postgres prints it. Returns null for any other CHECK. */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
   const [, list, only] = postgresCheck.exec(definition) ?? [];
   const texts = list ?? only;

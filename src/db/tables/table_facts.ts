@@ -25,7 +25,7 @@ export function emptyTableFacts(): TableFacts {
   };
 }
 
-/** Adds the facts about tables. Nothing relies on a fact of an unreachable database. */
+/** Adds the facts about tables. For an unreachable database, adds only what is safe to assume. */
 export async function addTableFacts(
   served: readonly TableOfDriver[],
   facts: TableFacts,

@@ -29,7 +29,7 @@ export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect)
   }
 }
 
-/** Binds a LIMIT or OFFSET. Rejects fractions, which Postgres rounds, and NULL, for no limit. */
+/** Binds a LIMIT or OFFSET. Rejects fractions, which Postgres rounds, and NULL (no limit). */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {

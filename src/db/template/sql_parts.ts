@@ -78,7 +78,7 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts
   return { parts, shape };
 }
 
-/** Returns what two parts are compared by: the column, the table, or a constant for values. */
+/** Returns the object by which parts are compared: a column, a table, or a constant for values. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":

@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Returns a value to interpolate in the column's form, for SQL that does not compare both. */
+  /** Binds an interpolated value in a column's form, where the SQL does not compare the two. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

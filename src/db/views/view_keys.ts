@@ -23,7 +23,7 @@ export function inferViewKeys(
   }
 }
 
-/** Adds the table's key to a view. Returns null if the view has a key, or none can be inferred. */
+/** Adds the table's key to a view. Returns null if the view has a key, or no key is known. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -42,7 +42,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Marks more columns of a view as stored. Returns null if no other column is known to be one. */
+/** Marks more columns of a view as stored. Returns null if no more columns are known to be. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],

@@ -187,7 +187,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Skips sort orders and conflict clauses. Returns true if the word follows, and skips it. */
+  /** If the word follows after sort orders and conflict clauses, skips all, and returns true. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (

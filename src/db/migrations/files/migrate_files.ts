@@ -115,7 +115,7 @@ async function pendingOf(
   return { pending, begun, unknown: unknown.map(({ name }) => name) };
 }
 
-/** Runs a file whose statements commit alone, and records after each statement how far it is. */
+/** Runs a file whose statements commit alone, and records the progress after each statement. */
 async function applyApart(
   file: MigrationFile,
   connection: Connection,
@@ -170,7 +170,7 @@ async function runOfFile(name: string, text: string, connection: Connection): Pr
   }
 }
 
-/** Runs the statements of a file in a transaction, and then records changes as before. */
+/** Runs the statements of a file in a transaction, and then resumes the recording of changes. */
 export async function applyFile(
   { name, statements, withoutKeys }: MigrationFile,
   connection: Connection,

@@ -13,7 +13,7 @@ export interface PartToRename {
   readonly sql: string | null;
 }
 
-/** Returns the indexes and constraints whose names contain an old name or are needed elsewhere. */
+/** Returns the parts to rename after a table or column, or because an index needs their name. */
 export function partsToRename(table: TableMigration): readonly PartToRename[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;

@@ -186,7 +186,7 @@ export function missingIndexNames(table: TableMigration): ReadonlySet<string | n
   );
 }
 
-/** Returns the indexes that `allowDrop` contains, and those whose names other indexes take. */
+/** Returns the undeclared indexes that `allowDrop` names, or whose names new indexes need. */
 export function indexesToDrop(table: TableMigration): readonly string[] {
   const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>

@@ -35,7 +35,7 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A part of a step of the change log, if the step is too large for one read. */
+/** A step that was too large for one read, with the state for reading its next part. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;

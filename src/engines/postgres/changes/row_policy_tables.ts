@@ -20,7 +20,7 @@ export class RowPolicyTables {
     this.#onChange = onChange;
   }
 
-  /** Updates the set by {@link column} of a result, before the caller uses the other values. */
+  /** Updates the set by a result's {@link column}. Call it before using the other columns. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;
@@ -29,7 +29,7 @@ export class RowPolicyTables {
   }
 }
 
-/** The policies are those of the statement's snapshot, as are the changes that it reads. */
+/** Returns {@link RowPolicyTables.column}. It reads policies and changes in the same snapshot. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

@@ -234,8 +234,8 @@ export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch of the Postgres change log if it has none: because the log is empty, or because
- * the server has recovered from a crash or was promoted. Positions contain transaction ids, which
+ * Begins an epoch of the Postgres change log if the log has none. The log is then empty, or the
+ * server has recovered from a crash or was promoted. Positions contain transaction ids, which
  * are unique only between two recoveries: the server reuses ids of aborted transactions. Without
  * `synchronous_commit`, or on another server, it can even reuse ids of transactions whose changes
  * were already read. The epoch's table is unlogged: a recovery empties it before anything is read

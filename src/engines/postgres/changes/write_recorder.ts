@@ -43,7 +43,7 @@ const maxKnownTexts = 500;
 
 /**
  * Runs writes to recorded tables, and inserts their changes into the log in the same transaction.
- * If a statement has a plan, each changed row is recorded. Otherwise, only the table is.
+ * If a write has a plan, each changed row is recorded. Otherwise, only the table's name is.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
@@ -72,7 +72,7 @@ export class WriteRecorder {
     const plan = planOf(statement);
     if (plan !== null) {
       if (!isWrite(plan)) return null;
-      // A write to a view changes the rows of its table, and triggers of a view any rows.
+      // A write to a view changes the view's table. Triggers of a view can change any table.
       if (plan.table.view?.isTriggered === true) return this.#touching(statement, this.#tables);
       if (plan.table.view !== null) {
         return this.#touching(statement, await this.#targetsOf(statement, connection));
@@ -189,7 +189,7 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /** Returns the tables that a delete can change by foreign keys, including unknown actions. */
+  /** Returns the tables that a delete can change by foreign keys, even if the action is unknown. */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
     const found = new Set<PostgresLogTable>();

@@ -29,7 +29,7 @@ export interface ConnectionPlan {
   password(server: PostgresServer): Promise<string | null>;
   readonly settings: Readonly<Record<string, string>>;
   readonly tls: TlsRules;
-  /** Null if the plan does not say which servers to use. */
+  /** The state that a server must have, or null if the plan does not say. */
   readonly state: ServerState | null;
   /** The time limit for one server, in milliseconds. */
   readonly connectLimitMs: number;
@@ -37,7 +37,7 @@ export interface ConnectionPlan {
   readonly keepAliveSeconds: number;
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
-  /** The plan of connections through a pooler, on which requests run, or null. */
+  /** The plan of the connections through a pooler, which run requests. Null without a pooler. */
   readonly pooler: ConnectionPlan | null;
 }
 
@@ -79,7 +79,7 @@ export async function readConnectionPlan(
     async password({ host, port, path }) {
       const given = get("password");
       if (given !== undefined) return given;
-      // The file calls the default socket localhost, as libpq does.
+      // In a password file, as in libpq, the default socket has the name localhost.
       const known = path !== null && socketFolders.includes(host) ? "localhost" : host;
       return await readPassword(passfile, [known, String(port), database, user]);
     },
@@ -134,7 +134,7 @@ function systemUser(environment: Lookup): string {
   try {
     return userInfo().username;
   } catch {
-    // A process without an entry in the list of users has only variables.
+    // If the system's list of users lacks the process's user, only a variable can name it.
     return environment("USER") ?? refuse("it names no user, as in postgres://USER@HOST/DATABASE");
   }
 }
@@ -145,7 +145,7 @@ export function labelOf({ servers, database }: ConnectionPlan): string {
   return `postgres://${hosts.join(",")}/${database}`;
 }
 
-/** How connections to a server are encrypted, and which server is the right one. */
+/** How connections to a server are encrypted, and how the server's identity is verified. */
 export interface TlsRules {
   /** `sslmode` of libpq. */
   readonly mode: string;
@@ -172,9 +172,9 @@ export function isTlsFailure(error: unknown): boolean {
 const tlsFailureName = "TlsFailure";
 
 /**
- * Returns the rules that the parameters of a connection contain. Channel binding would prove that
- * the server of the connection knows the password. The library has none, so the certificate must
- * prove in its place which server this is.
+ * Returns the TLS rules of a connection's parameters. Channel binding proves that the server knows
+ * the password, but the library does not support it. If the parameters require channel binding, the
+ * certificate must prove the server's identity instead.
  */
 export function tlsOfParameters(
   get: Lookup,
@@ -208,11 +208,11 @@ export function tlsOfParameters(
         );
       }
       return {
-        // As in libpq, every mode verifies the certificate if there is a file of authorities.
+        // As in libpq, every mode verifies the certificate if a file names authorities.
         ...{ ...(ca === null ? {} : { ca }), rejectUnauthorized: ca !== null || trustsSystem },
         checkServerIdentity: mode === "verify-full" ? nameCheck(server) : () => undefined,
         ...(get("sslcertmode") === "disable" ? {} : await ownCertificate(get, file)),
-        // An empty name sends none.
+        // With an empty name, the handshake contains no server name.
         servername: get("sslsni") === "0" || isIP(server.host) !== 0 ? "" : server.host,
         // The casts are safe: `complete` has compared the values with the list of versions.
         minVersion: (get("ssl_min_protocol_version") ?? "TLSv1.2") as SecureVersion,
@@ -243,7 +243,7 @@ async function ownCertificate(get: Lookup, file: (name: string, standard: string
   }
 }
 
-/** Compares the name of a certificate with the host. As in libpq, an address may be a name. */
+/** Compares the name of a certificate with the host. As in libpq, it can be an IP address. */
 function nameCheck({ host }: PostgresServer) {
   return (_name: string, certificate: PeerCertificate): Error | undefined => {
     const isNamed = certificate.subjectaltname === undefined && certificate.subject.CN === host;

@@ -25,7 +25,7 @@ const ofServer = "its library authenticates by the method that the server asks f
 
 /**
  * The parameters of libpq, each with its accepted values, the reason for its refusal, or null for
- * any value. `pooler`, `prepare` and `search_path` are not libpq's. Without GSSAPI, `krbsrvname` and its like have no effect.
+ * any value. libpq lacks `pooler`, `prepare` and `search_path`. GSSAPI's parameters have no effect.
  */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },

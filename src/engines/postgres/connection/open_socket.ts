@@ -17,7 +17,7 @@ const tlsRequest = Buffer.from("0000000804d2162f", "hex");
 /**
  * Opens a socket to a server, with TLS if `isEncrypted`. The socket pauses briefly after a burst of
  * bytes. Without the pauses, Deno rarely reads other sockets while a server sends megabytes, which
- * delayed other requests by half a second. An abort of `signal` destroys the socket until then.
+ * delayed other requests by half a second. Until the socket is open, `signal` can abort.
  */
 export async function openSocket(
   server: PostgresServer,
@@ -51,7 +51,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   raw.write(tlsRequest);
   // The cast is safe: a socket without an encoding emits bytes.
   const bytes = await response as Buffer;
-  // More bytes could be sent by someone else, before the encryption.
+  // Bytes that follow without encryption could come from an attacker.
   if (bytes.length !== 1) throw new Error(`${server.host} sent data before TLS`);
   if (bytes.toString() !== "S") {
     if (!requiresTls(tls.mode)) return raw;
@@ -73,7 +73,7 @@ function isLoss(code: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"].includes(String(code));
 }
 
-/** Returns the next event of a socket. Rejects if the socket fails or is closed before. */
+/** Returns the next event of a socket. Rejects if the socket fails or is closed first. */
 function next(socket: Socket, event: string): Promise<unknown> {
   const closed = connectionError("CONNECTION_CLOSED", "was closed");
   // A socket emits nothing more if it was destroyed while this module read a file.
@@ -109,7 +109,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true once the connection is open. Later sockets send requests to cancel. */
+  /** Returns true once the connection is open. Sockets opened after that send cancel requests. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
@@ -131,7 +131,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
     keep_alive: plan.keepAliveSeconds,
     ...{ fetch_types: false, publications: "", types: { text: textValues } },
     connection: options.settings,
-    // The library reads the environment if it has no state to require. This state is removed below.
+    // Without this option, the library would read the environment. The option is removed below.
     target_session_attrs: "primary",
     ...{ onnotice: () => {}, onclose: closed, onparameter: options.reported },
     socket: socketOf(options),

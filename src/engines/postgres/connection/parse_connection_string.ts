@@ -46,7 +46,7 @@ function parseUrl(rest: string): ReadonlyMap<string, string> {
   set("host", hostNames.join(","));
   set("port", parts.map((part) => decode(part?.[3] ?? "", "port")).join(","));
   set("dbname", decode(path, "database"));
-  // Without a login, an @ of the query may end a password with a slash and a question mark.
+  // If no login was found, an @ in the query may end a password that contains a `/` and a `?`.
   const isSecret = login === undefined && query.includes("@");
   for (const part of query.split("&").filter((part) => part !== "")) {
     addParameter(parameters, part, isSecret);
@@ -104,7 +104,7 @@ function parseKeywords(text: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** Settings on which the service's reading of values depends. */
+/** Settings that determine the format in which the service reads values. */
 const fixed: ReadonlySet<string> = new Set([
   ...["timezone", "datestyle", "intervalstyle", "bytea_output", "extra_float_digits"],
   ...["client_encoding", "standard_conforming_strings"],

@@ -23,7 +23,7 @@ export class ServerChoice {
 
   constructor(plan: ConnectionPlan, readOnly: boolean) {
     this.#plan = plan;
-    // Several servers that the service writes to mean the primary, unless the plan says otherwise.
+    // If the plan names no state, a service that writes uses the primary among several servers.
     const state = plan.state ?? (plan.servers.length > 1 && !readOnly ? "read-write" : "any");
     this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
   }
@@ -59,7 +59,7 @@ export class ServerChoice {
     throw areUnavailable ? new DatabaseError("unavailable", all) : all;
   }
 
-  /** Replaces all connections, because their server has another role or is another one. */
+  /** Replaces all connections, because roles, the server's state, or the server have changed. */
   move(): void {
     for (const moved of this.onMove) moved();
   }
@@ -82,7 +82,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
 }
 
-/** Returns true if the server may accept the connection with TLS instead of without, or reverse. */
+/** Returns true if the server may accept the connection after TLS is turned on, or off. */
 function rejectsEncryption(error: unknown): boolean {
   return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }

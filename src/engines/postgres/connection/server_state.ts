@@ -14,8 +14,8 @@ export function stateText(state: ServerState, isPooled: boolean): string {
 
 /**
  * Throws an Error if a server has another state than `target_session_attrs` requires, or if the
- * sessions of a pooler format values in another way than the service reads. A session that the
- * service has made read-only reads from a server that is not.
+ * sessions of a pooler format values in another way than the service reads. If `ofSession` is
+ * true, the service made the session read-only, which says nothing about the server.
  */
 export function requireState(
   state: ServerState,

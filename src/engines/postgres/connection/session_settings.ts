@@ -90,7 +90,7 @@ export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc 
 /** Matches statements that can call the function of a trigger. */
 export const writes = /^(?:INSERT|UPDATE|DELETE|MERGE|WITH|COMMIT)\b/;
 
-/** The settings with a meaning for later statements that a server reports when they change. */
+/** The settings that affect later statements, and whose changes the server reports. */
 export const reportedSettings: ReadonlySet<string> = new Set([
   ...["TimeZone", "DateStyle", "IntervalStyle", "client_encoding", "session_authorization"],
   ...["default_transaction_read_only", "search_path"],

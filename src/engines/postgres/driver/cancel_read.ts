@@ -12,7 +12,7 @@ interface CancellableQuery {
   canceller(query: CancellableQuery): Promise<void>;
 }
 
-/** Delays of further cancel requests, in milliseconds: between messages, the server ignores one. */
+/** Delays of repeated cancel requests, in ms. Between messages, a server ignores a request. */
 const repeatAfterMs = [100, 400, 1_500];
 
 /** How long a cancel request can last after its statement has ended, in milliseconds. */

@@ -39,8 +39,8 @@ export interface PostgresConnection {
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements in one message, as one transaction. The first returns no row. The
-   * second only reads, and returns the result. If one fails, the other has no effect either.
-   * Returns null if one was not prepared yet. Absent if connections prepare nothing.
+   * second only reads, and returns the result. If either fails, neither has an effect. Returns
+   * null if either was not prepared yet. Absent if connections prepare nothing.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /**

@@ -128,7 +128,7 @@ export function isRejectedValue(error: unknown): boolean {
   );
 }
 
-/** Returns true if a statement of a function, such as a trigger's, names what is missing. */
+/** Returns true if a statement in a function, such as a trigger's, names a missing object. */
 function isMissingInFunction(code: string, error: Error): boolean {
   if (isRaised(error) || code === "42601" || !codesOfStatements.has(code)) return false;
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));

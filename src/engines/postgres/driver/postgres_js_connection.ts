@@ -46,7 +46,7 @@ export interface PostgresJsConnectionOptions extends SessionParts {
 /** The time for connecting in addition to the limit of all attempts, in milliseconds. */
 const graceMs = 1_000;
 
-/** The minimum time for one of several servers, in milliseconds. */
+/** The minimum time for an attempt to connect to one of several servers, in milliseconds. */
 const minAttemptMs = 500;
 
 /**

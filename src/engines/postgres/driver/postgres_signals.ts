@@ -55,7 +55,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
         async opened(connection) {
           const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
           ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
-          // After the lock: a process whose check has missed the lock receives the greeting.
+          // The lock is held now. A process that checked for it before this receives the greeting.
           await notify(connection, `'listens ' || pg_backend_pid()`);
           await check(connection);
           // Without a connection, the listener may have missed signals, so it polls now.

@@ -6,7 +6,7 @@ export interface BoundStatement {
 /** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** A statement longer than this, in characters, does not make a full connection be replaced. */
+/** A longer statement, in characters, never causes the replacement of a full connection. */
 const maxUsualLength = 10_000;
 
 export class PreparedStatements {

@@ -109,7 +109,7 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/** Reads the protected tables whose rows the role can read through these tables anyway. */
+/** Returns, by table, the protected tables whose policies the role bypasses by reading it. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

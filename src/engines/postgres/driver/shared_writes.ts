@@ -208,8 +208,8 @@ export class SharedWrites implements Connection {
   }
 
   /**
-   * Watches the duration of a transaction. If it is too long, the writes that wait run alone, as do
-   * others until the returned function `end` is called. `end` returns true if it was too long.
+   * Watches the duration of a transaction. After too long, waiting writes run alone, and so do new
+   * writes until the returned function `end` is called. `end` returns true if it took too long.
    */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;

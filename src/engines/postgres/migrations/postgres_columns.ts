@@ -12,7 +12,7 @@ import {
 
 /**
  * Returns the migration steps for the columns of a Postgres table. They drop columns (generated
- * ones first), add columns, change columns, and then add generated columns, which use the others.
+ * ones first), add columns, change columns, then add generated columns, which can use new ones.
  */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);

@@ -183,7 +183,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** If `allowDrop` names the column, returns the update of strings that are no longer members. */
+/** If `allowDrop` names the column, returns the UPDATE that replaces removed enum members. */
 function emptied(
   table: TableMigration,
   column: string,

@@ -86,7 +86,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // Words are matched as written unless a language stems them, which needs a statement.
+    // `simple` matches words as written. Other languages stem the words first, by a statement.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;
@@ -258,7 +258,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. No string fails. */
+/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. Accepts any word. */
 function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
   const last = phrases.at(-1);

@@ -98,7 +98,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // A stored text can be bound again, even if it is invalid. Only the document `null` cannot.
+    // A stored string can be bound again, even if it is invalid, except the JSON document `null`.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
@@ -193,7 +193,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** Forces an exact collation. With `ALICE` equal to `alice`, scopes could match others' rows. */
+/** Forces an exact collation: if `ALICE` equaled `alice`, scopes could show other users' rows. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column, row);
   const value = asValue(column, row);

@@ -21,7 +21,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`strpos(${operand} COLLATE "C", ${argument}) > 0`;
 }
 
-/** The range lets the database use an index. */
+/** Tests a prefix as a range of strings, for which the database can use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
   const end = upperBoundOfPrefix(argument);

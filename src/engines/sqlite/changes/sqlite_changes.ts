@@ -72,7 +72,7 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition for images that can contain the value. It can also match others. */
+/** Returns a condition for images that can contain the value. It can also match other images. */
 function mayHave(
   column: ColumnInfo,
   value: string,

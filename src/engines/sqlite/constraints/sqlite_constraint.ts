@@ -64,7 +64,7 @@ export async function columnsOfBrokenReferences(
   return [...broken];
 }
 
-/** Returns null if a value is unknown or NULL. A NULL refers to nothing. */
+/** Returns a foreign key's columns. Null if a value is unknown or NULL (no reference). */
 function referencingColumns(
   { columns }: ForeignKey,
   values: RowValues,

@@ -19,7 +19,7 @@ export interface CrossProcessWriteLockOptions {
 interface Locks {
   /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /** The lock while waiting for `turn`. No process that has just written can overtake. */
+  /** The lock of the process that waits for `turn`. So the last writer cannot overtake it. */
   readonly next: LockFile;
 }
 

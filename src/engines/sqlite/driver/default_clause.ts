@@ -1,7 +1,7 @@
 import { quoteText } from "../../../sql/fragment.ts";
 /**
- * Returns a SQLite column's DEFAULT clause as an expression with the same meaning elsewhere: in a
- * declaration, a single word is a string even without quotes, and elsewhere a column name.
+ * Returns a SQLite column's DEFAULT clause as an expression for use in other SQL. In a DEFAULT
+ * clause, a single word without quotes is a string. In other SQL, the word is a column name.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -92,7 +92,7 @@ const empty = ":empty";
 /** The result if a check failed or the system has no file numbers, so that nothing is known. */
 const unknown = "unknown";
 
-/** Returns a string that differs for another file. With `isUnchanging`, also after any write. */
+/** Returns a string that identifies the file. If `isUnchanging`, any write changes the string. */
 function identityOf({ givenPath: path, isUnchanging }: SqliteFile): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

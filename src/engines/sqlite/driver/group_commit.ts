@@ -81,7 +81,7 @@ export class GroupCommit {
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue can run the job in another request's asynchronous context. This keeps its own.
+    // The queue can run the job in another request's asynchronous context. This prevents it.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
@@ -196,10 +196,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs jobs again. A statement can run again, because its result was not reported. The work of a
-   * transaction may have used its rows for other effects, so only its caller knows if it can run
-   * twice, as `transact` does. Each job then has its own commit, so that another job can make it
-   * fail only once.
+   * Runs statements again, whose results were not reported. Rejects transactions as `retryable`:
+   * the work may already have used the rows that it read, so only its caller (`transact`) knows if
+   * the work can run twice. Each job then has its own commit, so that another job can make it fail
+   * only once.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;

@@ -232,7 +232,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   };
 }
 
-/** Describes a unique index, unless it is on an expression, or whole and on a single column. */
+/** Describes a unique index, unless it has an expression, or is of one column and all rows. */
 function describedIndex(
   { name, partial, columns, isKey }: UniqueIndex,
   { table, columns: all }: TableFacts,

@@ -111,7 +111,7 @@ export class JobGroup {
   readonly finished: FinishedJob[] = [];
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** True if all jobs so far have waited for other work. One more then delays no quick job. */
+  /** True if all jobs so far have waited for other work. Another such job delays no quick job. */
   #waitersOnly = true;
 
   /** Creates the group, whose age counts from now. */

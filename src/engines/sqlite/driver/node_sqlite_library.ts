@@ -20,7 +20,7 @@ export const nodeSqlite: SqliteLibrary = {
   },
 };
 
-/** The library with strings in double quotes, which triggers and views of old files contain. */
+/** The library that accepts strings in double quotes, as in triggers and views of old files. */
 export const nodeSqliteWithStrings: SqliteLibrary = {
   ...nodeSqlite,
   source: { module: import.meta.url, name: "nodeSqliteWithStrings" },

@@ -34,7 +34,7 @@ async function quotingParts(driver: Driver): Promise<ReadonlySet<string>> {
   const statements = await selectNamed(
     driver,
     { type: cell.text("type"), text: cell.text("printf(text, tbl_name, sets)") },
-    // The columns of a view that cannot be read would be an error.
+    // Listing the columns of a view that cannot be read would be an error.
     `FROM (SELECT *, CASE WHEN tbl_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')
          THEN (SELECT group_concat(printf('"%w" = NULL', name)) FROM pragma_table_info(tbl_name))
          END AS sets FROM sqlite_schema)

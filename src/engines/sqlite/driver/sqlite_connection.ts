@@ -22,7 +22,7 @@ import { type Clock, sleep } from "../../../runtime/runtime.ts";
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
-  /** Returns true if a statement has time checks. Others cannot be aborted. */
+  /** Returns true if a statement has time checks. Without time checks, it cannot be aborted. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
   /** Runs a statement that only reads. Throws `too-large` if the rows exceed the bytes left. */
@@ -43,7 +43,7 @@ export interface LimitedRead {
   readonly time: TimeLimit;
   /** True to read all rows into memory before their bytes are counted, which is faster. */
   readonly atOnce: boolean;
-  /** True if the read is short for any rows, so that it needs no time checks. */
+  /** True if the read is certainly short, so that it needs no time checks. */
   readonly isShort?: boolean;
 }
 
@@ -185,9 +185,9 @@ function statementKind(start: string, readOnly: boolean): StatementKind {
 
 const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
-/** Matches statements that begin or end transactions. Savepoints only nest in them. */
+/** Matches statements that begin or end transactions, and none of the statements for savepoints. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
-/** Matches a PRAGMA that changes what writes do. Others, such as `cache_size`, tune the reads. */
+/** Matches a PRAGMA that changes the effect of writes, unlike `cache_size`, which tunes reads. */
 const settings =
   /^PRAGMA\s+(?:\w+\.)?(?:(?:defer_)?foreign_keys|ignore_check_constraints|legacy_alter_table|query_only|recursive_triggers|secure_delete|synchronous|trusted_schema|writable_schema)\s*[=(]/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;

@@ -56,7 +56,7 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   };
 }
 
-/** Returns the file as one that no program changes, by the URI that SQLite has for this. */
+/** Returns the file with a URI by which SQLite opens it as a file that no program changes. */
 export function unchangingFile(file: SqliteFile): SqliteFile {
   const path = `${pathToFileURL(file.path)}?immutable=1`;
   return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };
@@ -206,7 +206,7 @@ export async function openWriter(
   }
 }
 
-/** Returns the dialect for a file. It hides values from a planner that could make no use of them. */
+/** Returns the dialect for a file. It hides values from the planner if no plan can use them. */
 export function dialectFor(connection: SqliteConnection): Dialect {
   const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;

@@ -177,7 +177,7 @@ function unfitForSqliteType(type: string, column: string): string | null {
   return affinityOfType(type) === "INTEGER" ? `${isNoNumber} OR ${isTooLarge}` : isNoNumber;
 }
 
-/** The state of a file's references and views. A rebuild must not break any that were intact. */
+/** The state of a file's references and views. A rebuild must break no intact part. */
 interface FileIntegrity {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;

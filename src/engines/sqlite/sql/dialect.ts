@@ -135,7 +135,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Overrides a collation that this process may lack, for which a subquery would fail. */
+/** Overrides the collation: if this process lacks it, a subquery would fail. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -149,7 +149,7 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * In an existing table, a column can convert the other value, or store equal timestamps as
+ * In an existing table, a column can convert a value compared with it, or store equal timestamps as
  * different strings. Its strings can have a collation that no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
@@ -226,7 +226,7 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   return int64(text.replace("+", "")) ?? Number(text);
 }
 
-/** Encodes a decimal as the nearest double, unlike SQLite, and whole numbers with all 64 bits. */
+/** Encodes a decimal as the nearest double, which SQLite can miss. Integers keep all 64 bits. */
 function encodeDecimal(text: string): SqlValue {
   // Another program has stored a string that is no number.
   if (!looksLikeNumber(text)) return text;

@@ -99,8 +99,8 @@ function note(
 
 /**
  * Records a `touch` of the table if a row in the notes disappears before the write that noted it
- * has ended. Then the current write is from a trigger that runs while rows are replaced. It can
- * take the key of a replaced row, or its row can be replaced without a note, so the order of
+ * has ended. Then the current write is from a trigger that runs while rows are replaced. That write
+ * can take the key of a replaced row, or its row can be replaced without a note. So the order of
  * changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
@@ -254,7 +254,7 @@ function candidates(
   ];
 }
 
-/** Compares as the index does: with its collations, and with NULL equal to nothing. */
+/** Returns conditions that compare like the index: by its collations, and NULL equals nothing. */
 function conflict({ parts, where }: RecordedUniqueIndex, table: RecordedTable): readonly string[] {
   const name = quoteIdentifier(table.name);
   const values = table.columns.map((column) =>

@@ -24,8 +24,8 @@ export const sqliteImages: ImageDialect = {
 
 /**
  * Returns one table expression: an empty SELECT of the table, and then the values by UNION ALL.
- * SQLite takes the columns' affinity and collation from the first SELECT, unless a value in a later
- * one can have another class. The casts exclude that, and do not change valid values.
+ * SQLite takes the columns' affinity and collation from the first SELECT, unless a later SELECT can
+ * have a value of another class. The casts prevent that, and do not change valid values.
  *
  * An invalid value, such as a string in a number column, is not cast, so the column has no
  * affinity. Then a compared value is not converted to a number either. It could not equal the

@@ -71,7 +71,7 @@ function matches(operand: Fragment, pattern: string): Fragment {
 
 const maxGlobPart = 12;
 
-/** The range lets the database use an index. */
+/** Tests a prefix as a range of strings, for which the database can use an index. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
   const end = upperBoundOfPrefix(argument);

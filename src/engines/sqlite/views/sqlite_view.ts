@@ -34,8 +34,8 @@ const ofView: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the writes that INSTEAD OF triggers of a view make possible: SQLite compiles these, and
- * refuses others. A view with a column that no trigger updates accepts no updates.
+ * Returns the writes that INSTEAD OF triggers of a view make possible. SQLite refuses to
+ * compile any other write. A view with a column that no trigger updates accepts no updates.
  */
 export async function readViewInfo(
   connection: Connection,

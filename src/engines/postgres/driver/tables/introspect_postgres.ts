@@ -49,7 +49,7 @@ export async function introspectPostgres(
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
     const own = typedColumns(of(columns), types.byId);
-    // A key or a foreign key needs all of its columns.
+    // A key or a foreign key is omitted unless the role may read all of its columns.
     const readable = new Set(own.map(({ name }) => name));
     const whole = <R extends { readonly columns: readonly string[] }>(rows: readonly R[]) =>
       rows.filter(({ columns }) => columns.every((name) => readable.has(name)));
@@ -89,7 +89,7 @@ async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<Tab
     : { ...draft, view: { ...view, locksRows: true } };
 }
 
-/** Returns true if Postgres can lock the rows of a view, which a view with GROUP BY prevents. */
+/** Returns true if Postgres can lock the rows of a view. With GROUP BY, for example, it cannot. */
 async function canLock(view: TableDraft, driver: Driver): Promise<boolean> {
   try {
     const locking = sql`EXPLAIN SELECT 1 FROM ${tableName(view)} FOR UPDATE`;
@@ -125,7 +125,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // Without a description, the type was created between the two queries.
+    // If the type has no description, it was created between the two queries.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }

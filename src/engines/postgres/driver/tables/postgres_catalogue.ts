@@ -99,7 +99,7 @@ function below(rest: string): string {
   ) SELECT FROM below ${rest}`;
 }
 
-/** Returns SQL that is true if this role, or one of the roles in the JSON list `$2`, may read. */
+/** Returns SQL that is true if this role, or a role in the JSON list `$2`, may read `what`. */
 function mayRead(check: string, what: string): string {
   return `(${check}(${what}, 'SELECT') OR EXISTS (SELECT FROM pg_roles r
     WHERE r.rolname IN (SELECT json_array_elements_text($2::json))

@@ -74,7 +74,7 @@ export async function readFunctions(
   );
 }
 
-/** Describes the functions that were requested, and says why others cannot be called. */
+/** Describes the functions that were requested, and says why some cannot be called. */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],
   wanted: readonly string[],

@@ -101,7 +101,7 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
   );
 }
 
-/** Returns the name in paths: `schema.table` except in the first schema. No other table matters. */
+/** Returns a table's name in URLs: `schema.table`, or only `table` in the first schema. */
 export function tableLabel(
   { schema, name }: { readonly schema: string; readonly name: string },
   { first, areSeveral }: ChosenSchemas,

@@ -140,7 +140,7 @@ export class ActingDriver implements Driver {
     }
   }
 
-  /** Runs a statement that can write. It and its COMMIT are sent once the identity is confirmed. */
+  /** Runs a statement that can write, once the identity is confirmed, and then COMMIT. */
   #write(statement: Statement): Promise<QueryResult> {
     const { raisedMessages, commits, pipelines } = this.#parts;
     return this.#begun(statement.text, async (connection) => {
@@ -178,7 +178,7 @@ export class ActingDriver implements Driver {
         () => takeIdentity(connection, this.#identity),
       ]).finally(() => isOver = true);
       await limit.within(taken).catch(async (error) => {
-        // Without a response, the server can still begin the transaction, so no other may follow.
+        // Without a response, the server can still begin the transaction: nothing else may be sent.
         if (isOver) await rollBack(connection);
         else connection.drop();
         throw toPostgresError(error, "read");
@@ -189,7 +189,7 @@ export class ActingDriver implements Driver {
     }
   }
 
-  /** Savepoints run in the user's role, because a rollback to one also restores the role. */
+  /** Savepoints run in the user's role, because a rollback to a savepoint restores the role. */
   #isForSystem({ isSystem, text }: Statement): boolean {
     return isSystem === true && this.base !== undefined && !savepoints.test(text);
   }

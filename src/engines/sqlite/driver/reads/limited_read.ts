@@ -102,7 +102,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The read was stopped: its duration is too short, but long enough for a thread next time.
+      // The full read takes even longer. This time is enough to make the next read use a thread.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);

@@ -29,10 +29,10 @@ export interface ReaderThreadOptions {
 }
 
 /**
- * The number of file descriptors to reserve: eight times those that a thread opens. If none are
- * left when `new Worker` opens its first ones, the process ends. Until `new Worker` returns, the
- * main thread accepts no connections, so none can use the reserve. If descriptors are missing
- * later, only the start of the thread fails.
+ * The number of file descriptors to reserve: eight times as many as a thread opens. `new Worker`
+ * ends the process if no descriptor is left. Until `new Worker` returns, the main thread accepts no
+ * connections, so no connection can use the reserve. If descriptors are missing later, only the
+ * start of the thread fails.
  */
 const reservedDescriptors = 64;
 
@@ -54,7 +54,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderStartData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
-  // A thread that waits for a read must not keep the process alive. A running read does.
+  // A running read keeps the process alive. A thread that waits for a read must not do so.
   worker.unref();
   const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

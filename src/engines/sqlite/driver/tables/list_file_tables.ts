@@ -11,7 +11,7 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables, views and virtual tables of a SQLite file, and those that cannot be served, with reasons. */
+/** The tables of a SQLite file by type, and the tables that cannot be served, with reasons. */
 export interface ListedTables {
   readonly tables: readonly ListedTable[];
   readonly views: readonly ListedTable[];

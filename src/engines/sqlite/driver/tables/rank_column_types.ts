@@ -95,8 +95,8 @@ const declaredKinds: Readonly<
 };
 
 /**
- * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
- * It is `real` only if the column stores all numbers as doubles, or integers would lose digits.
+ * Returns the type of a column whose declared type does not fit its values. Returns `real` only for
+ * the affinity REAL, which stores numbers as doubles. Otherwise, large integers would lose digits.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
@@ -111,7 +111,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values. Without values, it is that of CURRENT_TIMESTAMP. */
+/** Returns the common format of the values. Without values, returns CURRENT_TIMESTAMP's. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {

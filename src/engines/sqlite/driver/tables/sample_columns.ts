@@ -88,8 +88,8 @@ export async function readColumnSamples(
 }
 
 /**
- * Returns the least and the greatest value of the first key column. If they have different storage
- * classes, so have the keys. An index finds both fast. Of long values, it reads the beginning.
+ * Returns the least and the greatest value of the first key column. If their storage classes
+ * differ, the key has mixed classes. An index finds both values quickly. Long values are truncated.
  */
 export async function readKeyEnds(
   connection: Connection,
@@ -107,7 +107,7 @@ export async function readKeyEnds(
   return rows.flat();
 }
 
-/** Returns SQL for a value. Of a long value, it is only the beginning. */
+/** Returns SQL for a value, or for only the beginning of a long value. */
 function firstPart(column: Fragment): Fragment {
   return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
     WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
