@@ -156,7 +156,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "failed-computation":
       // No SQL of a read computes with values from the request, so the request is not the cause.
       if (access === "read" && error.raised === null) return error;
-      // The request of a delete contains no values, so the problem cannot ask for other ones.
+      // The request of a delete contains no values, so the problem cannot ask for other values.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
     case "not-null":
     case "check":

@@ -20,13 +20,13 @@ export function withoutLogin(path: string): string {
   return path.replace(/\/[^/@]*:.*@/s, "/…@");
 }
 
-/** Returns the URL of a server with another parameter, which replaces an earlier one. */
+/** Returns a server's URL with the parameter, in place of any parameter of the same name. */
 export function withParameter(place: string, name: string, value: string): string {
   const url = isKeywordString(place) ? toConnectionUrl(parseConnectionString(place)) : place;
   return `${url}${url.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }
 
-/** A Postgres server, and a pooler in front of the server that assigns connections per transaction. */
+/** A Postgres server, and a pooler in front of it that assigns connections per transaction. */
 export interface PostgresServers {
   /** The URL of a direct connection, which hears the changes of other processes. */
   readonly primary: string;

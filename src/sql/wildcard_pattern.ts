@@ -99,9 +99,9 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
 /** The positions of each character in a part, as bits. A mask has `words` integers of 32 bits. */
 interface Masks {
   readonly words: number;
-  /** The masks of the ASCII characters in their order, followed by those of other characters. */
+  /** The masks of the ASCII characters in their order, then the masks of other characters. */
   readonly masks: Int32Array;
-  /** The offset of the mask of characters that the part lacks. They match only where it has `_`. */
+  /** The offset of the mask of characters that the part lacks. These match only a `_`. */
   readonly other: number;
   /** The offset of the mask of each character outside of ASCII. */
   readonly offsets: ReadonlyMap<number, number>;

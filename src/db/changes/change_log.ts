@@ -57,7 +57,7 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  /** Parses a position as clients have it. Returns null for that of another database or epoch. */
+  /** Parses a position as clients have it. Returns null if its database or epoch is another. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

@@ -118,8 +118,8 @@ export interface CatalogEngine {
   readonly mayCreateTables: string | null;
   /**
    * A query for the schema and the name of each table in which a trigger or a rule can change a row
-   * after the statement that wrote the row. The schema is null for the default one. Null if the
-   * engine needs no list of these tables.
+   * after the statement that wrote the row. The schema is null for the default schema. Null if
+   * the engine needs no list of these tables.
    */
   readonly tablesWithLaterChanges: string | null;
   /**

@@ -69,7 +69,7 @@ async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<
   }
 }
 
-/** Reads what the role may not read in these tables. Empty for a database without roles. */
+/** Reads the columns that the role may not read, and if policies hide rows. Empty without roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],

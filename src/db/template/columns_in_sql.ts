@@ -158,7 +158,7 @@ function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
       left.timestampFormat === right.timestampFormat);
 }
 
-/** Returns the index after the parenthesis that closes `open`, or the end if none does. */
+/** Returns the index after the parenthesis that closes `open`, or the end if it is not closed. */
 export function afterParenthesis(tokens: readonly SqlToken[], open: number): number {
   let depth = 0;
   for (let index = open; index < tokens.length; index++) {

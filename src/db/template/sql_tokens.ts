@@ -87,7 +87,7 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** The first words of supported statements. Others are not portable, or affect other requests. */
+/** The first words of supported statements. The rest is not portable, or affects other requests. */
 const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];

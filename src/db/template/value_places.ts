@@ -25,7 +25,7 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** The list form after IN. `opened` means that the SQL contains its opening parenthesis. */
+    /** `bare` directly after IN, `opened` inside the parentheses after IN, or else `none`. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */

@@ -42,7 +42,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Marks more columns of a view as stored. Returns null if no more columns are known to be. */
+/** Marks more columns of a view as stored. Returns null if no other column is known as stored. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],

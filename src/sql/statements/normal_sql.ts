@@ -1,7 +1,7 @@
 /**
  * Returns an SQL expression in a form for comparisons: without blanks, comments, outer parentheses,
  * the case of names, and the catalog's additions such as casts. Expressions of equal form are
- * equivalent. Those of different forms can be equivalent, too.
+ * equivalent. Expressions of different forms can be equivalent, too.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));

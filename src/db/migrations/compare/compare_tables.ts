@@ -41,7 +41,7 @@ export interface PairedTables {
 }
 
 /**
- * Finds the existing table of each declared one, by its name, or else by its former name. A
+ * Finds the existing table of each declared table, by its name, or else by its former name. A
  * declared table with the name of a view is neither paired nor missing.
  */
 export function pairTables(

@@ -135,8 +135,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Deletes old changes of transactions that are older than every open one. So a reader's position
-   * stays valid, however long a transaction lasts. Returns true if more changes can be deleted.
+   * Deletes old changes of transactions that are older than every open transaction. So a reader's
+   * position stays valid, however long a transaction lasts. Returns true if more can be deleted.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;

@@ -134,7 +134,7 @@ export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state, then those of a change, which are NULL if there is no change. */
+/** Columns of the log's state, then columns of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

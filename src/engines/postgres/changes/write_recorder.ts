@@ -260,7 +260,7 @@ async function recordUpdates(
 /** Matches statements that can write: WITH can contain a write. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
-/** EXPLAIN does not accept TRUNCATE and COPY, which count as writes to every recorded table. */
+/** Matches statements for EXPLAIN. TRUNCATE and COPY count as writes to every recorded table. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
 function beginsWith(words: string): RegExp {

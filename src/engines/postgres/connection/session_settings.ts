@@ -75,7 +75,7 @@ export function restoreMessage(announces: boolean): string {
 }
 
 /**
- * Reads if the database has a function, such as that of a trigger, that can change the session: it
+ * A query that is true if a function in the database can change the session. Such a function
  * sets a setting without LOCAL, locks for the session, listens, or creates a temporary table.
  */
 export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p

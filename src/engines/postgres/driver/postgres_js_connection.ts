@@ -90,8 +90,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * True if a table was altered after this connection was opened, if it can prepare no more, or if
-   * a statement, for example by a trigger, has changed a reported setting of the session.
+   * True if a table was altered after this connection was opened, if it can prepare no more
+   * statements, or if a statement (perhaps in a trigger) has changed a setting that is reported.
    */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;
@@ -252,7 +252,7 @@ export class PostgresJsConnection implements PostgresConnection {
     { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
-      /** True if `text` is a message of several statements. The result is that of the last one. */
+      /** True if `text` is a message of several statements. The last one determines the result. */
       readonly simple?: boolean;
     },
     keep: KeepRow = keepAll,

@@ -162,7 +162,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     prepare: prepare === false ? "false" : "true",
     sslmode: ssl === true ? "verify-full" : typeof ssl === "string" ? ssl : mode,
     sslrootcert: ssl === true || ssl === "verify-full" ? "system" : null,
-    // The client's own option says what is verified, not a variable of the environment.
+    // Only the client's option determines what is verified, and no environment variable.
     channel_binding: "prefer",
   };
   for (const [name, value] of Object.entries(found)) {

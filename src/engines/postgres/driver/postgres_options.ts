@@ -9,7 +9,7 @@ export interface PostgresOptions extends DriverOptions {
   readonly maxConnections?: number | undefined;
   /**
    * The maximum number of connections for reads that can examine many rows: lists, counts,
-   * aggregates, includes. Default: half of the connections. Reads by key and writes use the others.
+   * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
    */
   readonly maxReadConnections?: number | undefined;
   /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */

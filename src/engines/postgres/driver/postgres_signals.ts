@@ -7,7 +7,7 @@ import {
 
 const listenAgainMs = 1_000;
 
-/** The time after which a process checks again whether others listen, in milliseconds. */
+/** The time after which a process checks again for other listeners, in milliseconds. */
 const checkAgainMs = 10_000;
 
 /** The channels for signals that the tables may have changed. The second is PostgREST's. */
@@ -36,8 +36,8 @@ export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signal
 }
 
 /**
- * Returns the signals between processes that the change log has new changes. A process sends none
- * while no other one listens, because each signal costs a transaction.
+ * Returns the signals between processes that the change log has new changes. A process sends no
+ * signal while no other process listens, because each signal costs a transaction.
  */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
   return {

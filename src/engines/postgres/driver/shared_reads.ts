@@ -139,7 +139,7 @@ export class SharedReads {
 
   /**
    * After 200 ms, abandons all reads without a result. After each further 200 ms, cancels the read
-   * that the server is running, until there is none. Returns a function that stops this.
+   * that the server is running, until no read is left. Returns a function that stops this.
    */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;

@@ -51,7 +51,7 @@ const [firstAlone, maxAlone] = [8, 512];
  * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so that
  * each caller gets the result or the error of this one write. For this, the server must have
  * confirmed that nothing was committed. If the connection is lost instead, the outcome of all these
- * writes is unknown, and none runs again.
+ * writes is unknown, and no write runs again.
  */
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
@@ -95,7 +95,7 @@ export class SharedWrites implements Connection {
     this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
   }
 
-  /** Runs the waiting writes in one transaction after another, until none waits. */
+  /** Runs the waiting writes in one transaction after another, until no write waits. */
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();
@@ -124,7 +124,7 @@ export class SharedWrites implements Connection {
     }
   }
 
-  /** Takes the writes of the next transaction from those that wait. */
+  /** Takes the writes of the next transaction from the waiting writes. */
   #take(): readonly WaitingWrite[] {
     let [count, length] = [0, 0];
     for (const { statement: { values } } of this.#waiting) {

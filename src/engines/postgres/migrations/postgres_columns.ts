@@ -123,7 +123,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   if (isComputed) {
     steps.push(set("DROP EXPRESSION", "is computed no more"));
   } else if (type !== undefined) {
-    // The identity is dropped before the type changes: a string column, for example, has none.
+    // The identity is dropped before the type changes: a string column cannot have an identity.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }

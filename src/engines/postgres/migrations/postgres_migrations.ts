@@ -115,8 +115,8 @@ export const postgresMigrationsEngine: MigrationsEngine = {
 
 /**
  * A migration takes the same advisory lock as `createTables` of a database. The wait for this lock,
- * and the statements that rewrite a table, have no time limit. The wait for a table's lock has one,
- * because later requests for the table wait as well.
+ * and the statements that rewrite a table, have no time limit. The wait for a table's lock has a
+ * limit, because later requests for the table wait as well.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

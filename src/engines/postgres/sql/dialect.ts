@@ -177,7 +177,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Returns the comparisons with equal results in memory: none for float4, which rounds values. */
+/** Returns which comparisons have equal results in memory. For float4, which rounds, none do. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   // Enum labels are equal if their strings are. Only the database compares other types.
@@ -204,7 +204,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation, because in other programs' tables, the column can have another one. */
+/** Names the collation, because columns of other programs' tables can have another collation. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null

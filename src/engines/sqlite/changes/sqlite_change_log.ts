@@ -56,7 +56,7 @@ const countOfStep = `(SELECT count(*) FROM (
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The columns of the log's state, then those of a change, which are NULL if there is no change. */
+/** Columns of the log's state, then columns of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",

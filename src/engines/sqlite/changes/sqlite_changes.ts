@@ -22,7 +22,7 @@ export const sqliteChangesEngine: ChangesEngine = {
         driver.isShared ? await untrackedWriteDetector(driver, untracked) : null,
       open: ({ hints, changes }) =>
         openSqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
-      // If a table has no permanent triggers, temporary ones record the writes of this connection.
+      // If a table has no permanent triggers, temporary triggers record this connection's writes.
       recordingDriver: () => driver,
     };
   },
@@ -87,9 +87,9 @@ function mayHave(
 }
 
 /**
- * Creates the detector of untracked writes: those of other programs to a SQLite file whose tables
- * have no triggers. It records them as a `touch` of each table, because the changed rows are
- * unknown. It notices them by the count of other connections' commits. If another process of the
+ * Creates the detector of untracked writes, which other programs make in a SQLite file without
+ * triggers. It records a `touch` of each table, because the changed rows are unknown. It notices
+ * such writes by the count of other connections' commits. If another process of the
  * service has recorded a change since the last count, the commits count as commits of that process.
  *
  * Writes while no process was running cannot be detected, because with a write-ahead log, the

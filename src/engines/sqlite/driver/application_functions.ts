@@ -25,7 +25,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if the function can override a built-in one. Otherwise its name must be new. */
+    /** True if the function can override a built-in function. Otherwise its name must be new. */
     readonly replaces: boolean;
   };
 

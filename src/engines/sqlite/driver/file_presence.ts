@@ -86,7 +86,7 @@ export class FilePresence {
   }
 }
 
-/** The end of the identity of a file without content. */
+/** The suffix that {@link identityOf} adds for an empty file. */
 const empty = ":empty";
 
 /** The result if a check failed or the system has no file numbers, so that nothing is known. */

@@ -176,7 +176,7 @@ export class GroupCommit {
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
-      // The commit checks deferred foreign keys. SQLite does not report which job has broken one.
+      // The commit checks deferred foreign keys. SQLite does not report which job broke a key.
       const isBroken = reason instanceof DatabaseError && reason.kind === "foreign-key";
       if (isBroken && finished.length > 1) this.#runAgain(finished.map(({ job }) => job), reason);
       else for (const { job } of finished) job.reject(reason);
@@ -188,7 +188,7 @@ export class GroupCommit {
     this.#options.committed();
   }
 
-  /** Rejects the last job, which made SQLite roll back the transaction. The others run again. */
+  /** Rejects the last job, which made SQLite roll back the transaction. Other jobs run again. */
   #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();

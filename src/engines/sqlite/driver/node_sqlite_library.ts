@@ -161,7 +161,7 @@ function statementOf(
     run(values) {
       refuseNul(values);
       const { changes } = running(() => statement.run(...values));
-      // For other statements, the library repeats the count of the previous one.
+      // For other statements, the library returns the count of an earlier statement again.
       return countsChanges ? Number(changes) : 0;
     },
     all: readAll,

@@ -213,7 +213,7 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 
 /**
  * Encodes a value of an untyped column as SQLite stores and compares it. In a number column, a
- * string that looks like a number becomes one. Some libraries bind each number as a double.
+ * string that looks like a number becomes a number. Some libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);

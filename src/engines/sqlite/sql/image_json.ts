@@ -133,7 +133,7 @@ function realOf(text: string): number {
 }
 
 function numberOf(raw: string): number | bigint {
-  // Older SQLite versions write Inf, which is not JSON. Newer ones write 9.0e+999.
+  // Older SQLite versions write Inf, which is not JSON. Newer versions write 9.0e+999.
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;

@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns the first quoted name. If a condition begins with one, SQLite reports only that name. */
+/** Returns the quoted name at the start of a condition. SQLite then reports only that name. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoteIdentifier(first) : null;

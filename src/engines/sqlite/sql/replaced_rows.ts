@@ -158,7 +158,7 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without a row id, the note cannot be compared with a row. But then, no conflict is left.
+  // Without a row id, a note cannot be compared with a row. After a write, no conflict is left.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,

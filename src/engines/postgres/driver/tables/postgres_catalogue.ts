@@ -115,7 +115,7 @@ const columnFacts = {
   /** The type as declared, for example `character varying(160)`, or the name of a domain. */
   declared: cell.text("format_type(a.atttypid, a.atttypmod)"),
   typeId: cell.text("a.atttypid"),
-  /** The full type name, or that of the type on which a domain is based. */
+  /** The full name of the type, or of the type on which a domain is based. */
   baseType: cell.text(
     "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
   ),

@@ -129,7 +129,7 @@ function describeFunction(
   return { schema, name, description, isQuery, isDefiner, args, result };
 }
 
-/** The pseudo-types, of which no value can be sent. */
+/** The pseudo-types. A client cannot send a value of such a type. */
 const pseudo = /^any|^(?:record|cstring|internal)$|^_record$/;
 
 function resultOf(given: CatalogueFunction, types: PostgresTypes): FunctionResult | null {

@@ -117,7 +117,7 @@ const usedTypes = `
   )
   SELECT oid FROM used`;
 
-/** Types with an order, such as `cidr`. Excludes `regclass` and others with internal numbers. */
+/** Types with an order, such as `cidr`. Excludes types of internal numbers, like `regclass`. */
 const sortedTypes = `
   SELECT s.oid FROM (
     SELECT o.opcintype FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod

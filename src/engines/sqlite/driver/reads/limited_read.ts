@@ -21,7 +21,7 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /** Returns the length of the longest value written since the last call, or 0 if none was. */
+  /** Returns the length of the longest value written since the last call, or 0. */
   readonly takeLongestWritten: () => number;
 }
 

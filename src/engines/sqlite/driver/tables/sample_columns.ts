@@ -48,8 +48,8 @@ export function inferSampledColumn(
 }
 
 /**
- * Returns the values from which a column's kind is inferred: those of the storage class that its
- * affinity prefers, or the others if these are more frequent. All remaining values count as
+ * Returns the values from which a column's kind is inferred: the values of the storage class that
+ * its affinity prefers, or all other values if these are more frequent. The rest counts as
  * invalid. An empty BLOB says as little about the kind as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
