@@ -210,8 +210,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns OR ABORT for tables with a conflict resolution of their own. Other tables do not get it,
- * because SQLite would also apply it to their triggers, where it overrides `INSERT OR IGNORE`.
+ * Returns OR ABORT for tables with a conflict resolution of their own. Other tables need no clause:
+ * SQLite would also apply the clause to their triggers, where it overrides `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");

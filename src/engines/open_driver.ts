@@ -26,7 +26,7 @@ export const openDatabaseOptionRules = group(
 ).required();
 
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
-  // The driver of a server reads its own options.
+  // The driver of a Postgres server validates the options itself.
   const isServer = /^postgres(ql)?:/i.test(url);
   const options = isServer ? given : openDatabaseOptionRules.read(given, errorPrefix);
   const driver = await openByScheme(url, options);

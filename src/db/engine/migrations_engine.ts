@@ -38,7 +38,7 @@ export interface PlanningEngine extends PlanningFacts {
   ): Promise<readonly MigrationStep[]>;
   /** Returns the strongest lock on an existing table that a statement takes, or null. */
   lockOf(sql: string): string | null;
-  /** Returns the steps as the parts of files, which are run one after the other. */
+  /** Divides the steps into parts, one for each migration file. The files run in this order. */
   writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
   /** Parts of a query for all foreign keys: expressions for both tables, and the FROM clause. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };

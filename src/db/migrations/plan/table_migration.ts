@@ -213,7 +213,7 @@ export function addIndexSteps(table: TableMigration): readonly MigrationStep[] {
   );
 }
 
-/** Returns tables in an order of renames in which each new name is already free. */
+/** Orders tables for renames, so that each new name is free when its table is renamed. */
 export function inRenameOrder(tables: readonly TableMigration[]): readonly TableMigration[] {
   const ordered = new Set<TableMigration>();
   const visit = (table: TableMigration, above: readonly TableMigration[]) => {

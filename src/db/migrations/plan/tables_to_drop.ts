@@ -34,7 +34,7 @@ export function unknownNames(
     .map((name) => `there is no table ${name} to drop`);
 }
 
-/** Returns the steps that drop tables. If the engine can drop several together, it is one step. */
+/** Returns the steps that drop tables: a single step if one statement can drop several tables. */
 export function dropSteps(
   { dropsTogether }: PlanningEngine,
   tables: readonly TableShape[],

@@ -203,7 +203,7 @@ export class SharedReads {
 
 /**
  * Sends a read without waiting for the responses to the statements before it. Returns null for a
- * read with an identity whose statement is not prepared yet. It then runs alone, and is prepared.
+ * read with an identity whose statement is not prepared yet: it runs alone then, which prepares it.
  */
 function send(
   connection: PostgresConnection,

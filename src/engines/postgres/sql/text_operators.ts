@@ -38,9 +38,9 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * Folds the characters of the operand that matter for `argument`: ASCII by lower(), and others only
- * if they fold to a character of the argument. All other characters differ from the argument's,
- * whatever their case. So the result is exact, and independent of the server's case rules and
+ * Folds the case of the operand: of ASCII characters by lower(), and of other characters only if
+ * they fold to a character of `argument`. No further character can match the argument, whatever
+ * its case. So the result is exact, and independent of the server's case rules and
  * Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {

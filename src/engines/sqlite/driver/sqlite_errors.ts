@@ -26,7 +26,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 
 /**
  * Returns the kind of an error with SQLite's general code. The service's statements name no schema,
- * so a message that names one is from a foreign key or a trigger.
+ * so a message that names a schema is from a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";

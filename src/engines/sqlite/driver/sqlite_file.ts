@@ -62,7 +62,7 @@ export function unchangingFile(file: SqliteFile): SqliteFile {
   return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };
 }
 
-/** Returns why SQLite could not open an existing file, or null if its own message says more. */
+/** Returns why SQLite could not open an existing file, or null if SQLite's message says more. */
 export function unopenedReason(
   name: string | null,
   { path }: SqliteFile,

@@ -147,7 +147,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** Follows a sum in which an invalid value counted as 0. It does not change the order of sums. */
+/** The mark after a sum in which an invalid value counted as 0. Sums sort as without the mark. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

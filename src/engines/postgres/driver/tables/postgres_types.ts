@@ -211,7 +211,7 @@ const kinds = kindsByName({
   bytes: ["bytea"],
 });
 
-/** Returns the type of a `tsvector` column whose SQL names exactly one configuration. */
+/** Adds the text search configuration to a `tsvector` type, if the SQL names exactly one. */
 export function withConfiguration(type: DatabaseType, wordsSql: string | null): DatabaseType {
   const names = wordsSql?.matchAll(
     /to_tsvector\s*\(\s*'([^']+)'|tsvector_update_trigger\s*\('[^']*', '([^']+)'/gi,
