@@ -18,7 +18,7 @@ interface Places<Key> {
 
 export const valueInPath: SqlStrings = Object.freeze([]);
 
-/** The maximum total size of all strings. It is needed because clients can send any filter. */
+/** The maximum size of all strings together. Without a limit, clients could fill the memory. */
 const maxCharacters = 4_000_000;
 const charactersOfPlace = 200;
 

@@ -79,7 +79,7 @@ interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
-  /** A query for a fingerprint of the change log's triggers. It changes if one of them changes. */
+  /** A query for a fingerprint of the change log's triggers, which changes with every trigger. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;

@@ -31,7 +31,7 @@ export type ResultItem =
 export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // A subquery's items pass their values on under their names, so they need the same checks.
+  // The outer statement uses a subquery's items by their names, so they need the same checks.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);

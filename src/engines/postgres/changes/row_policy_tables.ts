@@ -7,7 +7,7 @@ export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
 /** The recorded tables in which policies hide rows from the role, updated by reads of the log. */
 export class RowPolicyTables {
-  /** SQL for a select list, whose value lists the indexes of the tables with such policies. */
+  /** SQL for a select list: a list of the indexes of the tables in which policies hide rows. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
   readonly #onChange: OnRowPolicyTablesChange;

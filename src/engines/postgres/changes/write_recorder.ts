@@ -43,7 +43,7 @@ const maxKnownTexts = 500;
 
 /**
  * Runs writes to recorded tables, and inserts their changes into the log in the same transaction.
- * If a write has a plan, each changed row is recorded. Otherwise, only the table's name is.
+ * The log gets each changed row of a write with a plan, and only the table of any other write.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];

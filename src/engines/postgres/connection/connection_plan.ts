@@ -291,7 +291,7 @@ function serviceOf(text: string, name: string): ReadonlyMap<string, string> | nu
 /** Returns a password file's password. As in libpq, a file that others may read is ignored. */
 async function readPassword(path: string, of: readonly string[]): Promise<string | null> {
   const text = await readOptionalFile(path);
-  // Windows has no such modes.
+  // Windows has no file modes for other users.
   const isOpen = text !== null && platform() !== "win32" && ((await stat(path)).mode & 0o077) !== 0;
   for (const line of isOpen ? [] : text?.split(/\r?\n/) ?? []) {
     const fields = passwordLine.exec(line)?.slice(1) ?? [];

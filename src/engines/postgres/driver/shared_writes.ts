@@ -30,7 +30,7 @@ const maxSeparate = 2;
 
 /**
  * Sets two time limits in a shared transaction: for the wait for a lock, and for a statement. A
- * longer statement would delay the other writes. It fails, and then each write runs alone.
+ * longer statement would delay the other writes, so it fails. Then each write runs alone.
  */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";

@@ -24,7 +24,7 @@ export async function acceptQuotedStrings(
     open: (path, readOnly, extensions) =>
       (readOnly ? nodeSqlite : nodeSqliteWithStrings).open(path, readOnly, extensions),
   };
-  // The program itself can have the file open with the other library. Then writes fail.
+  // Fails if the program has opened the file with the other library. Later writes then fail.
   return await open(quoting.has("view") ? nodeSqliteWithStrings : ofWriter)
     .catch(() => open(library));
 }

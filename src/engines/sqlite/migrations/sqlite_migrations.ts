@@ -38,7 +38,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
       const off = newStep("PRAGMA foreign_keys = OFF", "tables are created again");
       return [{ isApart: false, steps: rebuilds ? [off, ...steps] : steps }];
     },
-    // SQLite checks foreign keys at the end of the transaction, so the order of drops is free.
+    // SQLite checks foreign keys at the end of the transaction, so any order of drops works.
     dropsTogether: false,
     renamesConstraints: false,
     references: {

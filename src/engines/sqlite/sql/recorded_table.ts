@@ -3,7 +3,7 @@ import type { ImageColumn } from "./image_json.ts";
 /** A SQLite table whose changes are recorded, with everything on which its triggers depend. */
 export interface RecordedTable {
   readonly name: string;
-  /** The columns, without those that are never recorded. */
+  /** The columns, except columns that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
   /** The columns that identify a row in a table without row ids. */
@@ -28,7 +28,7 @@ export interface RecordedUniqueIndex {
   readonly parts: readonly UniqueIndexPart[];
   /** The condition of a partial index, or null for an index of all rows. */
   readonly where: string | null;
-  /** All columns on which the index depends, also in its expressions. */
+  /** All columns on which the index depends, including the columns in its expressions. */
   readonly columns: readonly string[];
 }
 
