@@ -150,7 +150,7 @@ function compileRelatedColumn(
   const isUnique = type === "belongsTo" && table.distinct &&
     (other.length === 1 && other[0]?.unique === true ||
       table.primaryKey.every((column) => other.includes(column)));
-  // Several rows can refer to the row. An include shows the first of them, too.
+  // If several related rows match, the first one by key is used, as in an include.
   const keys = table.primaryKey.map((column) => dialect.ordered(column));
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const rows = sql`FROM ${tableName(table)} AS ${here} WHERE ${isSame} AND ${condition}`;

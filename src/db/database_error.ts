@@ -49,7 +49,7 @@ export interface FailedConstraint {
   readonly schema: string | null;
   /** The table that the constraint belongs to, or null if the engine names none. */
   readonly table: string | null;
-  /** The column, or null if the constraint has several or the engine names none. */
+  /** The column, or null if the constraint has several columns or the engine names none. */
   readonly column: string | null;
   /** The domain that has the constraint, or null if the constraint belongs to no domain. */
   readonly type: string | null;

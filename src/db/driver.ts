@@ -123,7 +123,7 @@ export interface Driver extends Connection {
   renewConnections?(): void;
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
-  /** Sets the observer that receives the errors that fail no request. */
+  /** Sets the observer that receives the errors that make no request fail. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;

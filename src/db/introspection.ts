@@ -241,7 +241,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Parses a DEFAULT clause. A constant is also in the descriptions of the service. */
+/** Parses a DEFAULT clause. The service's API descriptions also show a constant. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };

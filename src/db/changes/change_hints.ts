@@ -58,7 +58,7 @@ const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** After activity, makes the polls after the next one more frequent. */
+  /** Makes polls more frequent after activity, beginning with the poll after the next. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;

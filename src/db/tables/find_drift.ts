@@ -89,7 +89,7 @@ function preventsService(
   }
 }
 
-/** Returns true unless the index is additional, or the column can be omitted from an INSERT. */
+/** Returns false for an additional index, or an additional column that an INSERT can omit. */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return mustFill(difference.existing);
   return difference.kind !== "superfluous-index";

@@ -187,7 +187,7 @@ export async function applyFile(
   await resumeRecording(connection, engine, { recorded, random });
 }
 
-/** Returns the files that undo the last applied files, the file of the last one first. */
+/** Returns the files that undo the last applied files, in reverse order of their application. */
 export async function filesToUndo(
   { driver, folder }: Pick<FilesRun, "driver" | "folder">,
   count: number,

@@ -81,7 +81,7 @@ export class GroupCommit {
     kind: "transaction" | "restructuring" = "transaction",
   ): Promise<T> {
     const { writer, guard, translated } = this.#options;
-    // The queue can run the job in another request's asynchronous context. This prevents it.
+    // Without `snapshot`, the job could run in the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const run = async (): Promise<Acknowledge> => {
