@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The factor by which a page with too many bytes shrinks. It is large, to need few SQL strings. */
+/** The factor by which a page with too many bytes shrinks. Large steps need less different SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

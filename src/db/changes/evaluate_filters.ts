@@ -169,7 +169,7 @@ export function filterParts(
   return parts;
 }
 
-/** The maximum number of filters in a statement, because planning time grows faster than it. */
+/** The maximum number of filters in a statement. With more filters, planning takes too long. */
 const maxFilters = 100;
 
 /** The number of placeholders to reserve for a JSON path, whose names are bound several times. */

@@ -260,7 +260,7 @@ export async function logPositionBefore(
 /**
  * Writes optimistic ids to the changes of their rows that the transaction has made since position
  * `mark`. A row that was written several times has its id in each change. Returns the ids that were
- * recorded. Omits rows of unrecorded tables, and rows that no statement has written.
+ * recorded. Omits ids of rows in unrecorded tables, and of rows that no statement has written.
  */
 export async function recordOptimisticIds(
   connection: Connection,

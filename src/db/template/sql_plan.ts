@@ -32,7 +32,7 @@ export interface SqlPlan {
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The maximum number of plans of a template. Each combination of columns and filters is a plan. */
+/** The maximum number of plans of a template: one for each combination of columns and filters. */
 const maxPlansOfText = 16;
 /** The maximum number of placeholders, which is the limit of SQLite, the lowest of all engines. */
 const maxValues = 32_766;

@@ -13,7 +13,7 @@ export interface PartToRename {
   readonly sql: string | null;
 }
 
-/** Returns the parts to rename after a table or column, or because an index needs their name. */
+/** Returns the parts to rename with their table or column, or to free their name for an index. */
 export function partsToRename(table: TableMigration): readonly PartToRename[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;

@@ -29,7 +29,7 @@ export class RowPolicyTables {
   }
 }
 
-/** Returns {@link RowPolicyTables.column}. It reads policies and changes in the same snapshot. */
+/** Returns {@link RowPolicyTables.column}, which reads policies in the snapshot of the changes. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

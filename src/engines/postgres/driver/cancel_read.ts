@@ -12,7 +12,7 @@ interface CancellableQuery {
   canceller(query: CancellableQuery): Promise<void>;
 }
 
-/** Delays of repeated cancel requests, in ms. Between messages, a server ignores a request. */
+/** Delays of repeated cancel requests, in ms. Between messages, a server ignores them. */
 const repeatAfterMs = [100, 400, 1_500];
 
 /** How long a cancel request can last after its statement has ended, in milliseconds. */
