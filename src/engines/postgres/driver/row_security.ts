@@ -16,8 +16,8 @@ const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 /**
  * Returns SQL that is true if row policies restrict a role in the table of the `pg_class` row `c`.
  * `role` is SQL for the role's OID. Unlike `row_security_active`, the SQL also works for other
- * roles, and reads the catalog in the snapshot of the statement: the function can use a cache of
- * the connection that is older than the snapshot.
+ * roles, and reads the catalog in the snapshot of the statement. That function can use a cache
+ * of the connection that is older than the snapshot.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -28,8 +28,8 @@ export function policiesApplySql(role: string = actingRole): string {
 
 /**
  * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
- * contains each relation from which a named relation takes rows, the role with whose rights that
- * happens, and the reason if this role is not the current one. A view reads with the rights of its
+ * contains each relation from which a named relation takes rows, the role whose rights apply to
+ * that, and the reason if this role is not the current one. A view reads with the rights of its
  * owner unless it is `security_invoker`, even inside of another view, so the innermost view
  * matters. A materialized view has the rows that its owner could read.
  */

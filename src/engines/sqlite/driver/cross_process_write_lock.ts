@@ -24,8 +24,8 @@ interface Locks {
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite alone rejects a second writer,
- * which must then poll, and the first process could write again before that. With these locks, the
+ * Orders the writes of several processes to one SQLite file. SQLite itself rejects a second writer.
+ * This writer must poll, and meanwhile the first process could write again. With these locks, the
  * system wakes the waiting process. The locks only improve fairness: SQLite decides who writes. A
  * process polls if it does not get a lock in time, or if the system has no file locks.
  */

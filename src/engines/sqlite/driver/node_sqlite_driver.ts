@@ -6,8 +6,8 @@ import { openSqliteFile } from "./open_sqlite_file.ts";
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
- * installation. The driver rejects strings that contain NUL, because this library would truncate
- * them there when it reads them.
+ * installation. The driver rejects strings that contain NUL, because the library would truncate
+ * such strings when it reads them.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return openSqliteFile(nodeSqlite, path, options);

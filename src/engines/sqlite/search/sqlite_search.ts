@@ -263,7 +263,7 @@ function padWords(words: string): string {
 }
 
 /**
- * Compiles the rank of a document. The best one has the lowest rank. The formula is BM25 without
+ * Compiles the rank of a document (the lowest rank is the best). The formula is BM25 without
  * statistics of other documents, because these would reveal words in rows that the user cannot
  * read. The rank depends on how often the terms occur in the fields, and on the fields' weights and
  * lengths.

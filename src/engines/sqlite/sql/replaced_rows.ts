@@ -22,7 +22,7 @@ export interface ReplacementTrigger {
 
 /**
  * Returns the SQLite triggers that find replaced rows, whichever program writes. Before a row is
- * written, they note the existing rows that have one of its unique values, together with the key of
+ * written, they note the existing rows that share a unique value with it, together with the key of
  * the conflict. After the write, noted rows that no longer exist are recorded as deleted. A
  * statement that changes or deletes a noted row is recorded anyway, and updates the note.
  *
