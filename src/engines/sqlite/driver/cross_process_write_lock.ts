@@ -25,7 +25,7 @@ interface Locks {
 
 /**
  * Orders the writes of several processes to one SQLite file. SQLite itself rejects a second writer.
- * This writer must poll, and meanwhile the first process could write again. With these locks, the
+ * This writer must poll, and in between the first process could write again. With these locks, the
  * system wakes the waiting process. The locks only improve fairness: SQLite decides who writes. A
  * process polls if it does not get a lock in time, or if the system has no file locks.
  */
