@@ -41,7 +41,7 @@ export interface DatabaseIdentity {
   readonly isSystem?: boolean;
 }
 
-/** The limits of what one request's reads can cost the database and this process. */
+/** The limits of the time and the memory that the reads of one request can use. */
 export interface ReadLimits {
   /** The user or the address that reads. An identity can have at most half of the waiting reads. */
   readonly identity: string;

@@ -8,7 +8,7 @@ export interface MigrateOptions {
    * type cannot store. `notes.by_size` is an undeclared index, and `notes` an undeclared table.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /** Undeclared columns to keep, such as `notes.size`. No question asks if they were renamed. */
+  /** Undeclared columns to keep, such as `notes.size`, without asking if they were renamed. */
   readonly keep?: readonly string[] | undefined;
   /** True to return the plan without changing anything. Default: false. */
   readonly dryRun?: boolean | undefined;

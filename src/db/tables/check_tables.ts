@@ -210,7 +210,7 @@ function hasCode({ kind, cause }: DatabaseError, codes: ReadonlySet<string>): bo
   return "code" in cause && typeof cause.code === "string" && codes.has(cause.code);
 }
 
-/** SQLite's general error code, the only one that it has for a missing table or column. */
+/** SQLite's general error code, which is its only code for a missing table or column. */
 const sqliteError = 1;
 
 const missingCodes: ReadonlySet<string> = new Set([

@@ -11,7 +11,7 @@ import { findDifferences, mayBeSame, tableNames } from "../migrations/migrate_ta
 /** The differences between declared tables and the database, as sentences. */
 export interface Drift {
   readonly faults: readonly NamedDifference[];
-  /** The differences that do not prevent serving a table, with its name. */
+  /** The differences that do not prevent serving a table, with the table's name. */
   readonly notices: readonly NamedDifference[];
 }
 

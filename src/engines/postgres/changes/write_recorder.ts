@@ -120,7 +120,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Locks and reads the rows that an update will change, runs it, and records its changes. */
+  /** Locks and reads the rows of an update, runs the update, and records its changes. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,

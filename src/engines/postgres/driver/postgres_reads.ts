@@ -122,7 +122,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, clock, (why) => {
       if (why === "left") stop(ended("too-slow", "its client has left"));
-      // More than half of its time was spent waiting, so the read itself may be fast.
+      // The read has waited for more than half of its time, so the read itself may be fast.
       else if (waitedMs > timeoutMs / 2) {
         stop(ended("overloaded", "most of its time it has waited"));
       } else {

@@ -13,7 +13,7 @@ const checkAgainMs = 10_000;
 /** The channels for signals that the tables may have changed. The second is PostgREST's. */
 const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
 
-/** Every process that listens for changes holds this advisory lock, shared with the others. */
+/** Every process that listens for changes holds this advisory lock in shared mode. */
 const listenersLock = 7237120948;
 
 const othersListen = `SELECT EXISTS (SELECT FROM pg_locks

@@ -61,7 +61,7 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
       () => null,
     );
     const isNews = version !== known;
-    // After a failed search for untracked writes, `known` stays, so the next poll repeats it.
+    // After a failed search for untracked writes, `known` stays, so the next poll searches again.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;

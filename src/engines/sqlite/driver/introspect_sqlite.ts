@@ -215,7 +215,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         const sampled = inferSampledColumn(column, known, { dialect: driver.dialect, isKey });
         return {
           ...sampled,
-          // SQLite allows NULL in a key that is not declared NOT NULL, but rows rarely have it.
+          // SQLite allows NULL in a key that is not declared NOT NULL, but NULL is rare.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
             !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name

@@ -211,7 +211,7 @@ export class SqliteDriver implements Driver {
     await Promise.all([this.#writes?.close(), threads.close()]);
     this.#turn?.close();
     reader.close();
-    // When the last connection closes, SQLite copies the journal to the file, if it can write.
+    // When the last connection closes, it copies the journal to the file if it can write.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
       endJournal(this.#options.library, file.path);

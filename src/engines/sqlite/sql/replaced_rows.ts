@@ -142,7 +142,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // No row can be looked up by floating-point numbers and bytes in the form that they have here.
+  // A note contains floating-point numbers and bytes in a form by which no row can be found.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
