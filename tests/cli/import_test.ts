@@ -1,5 +1,7 @@
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
+import { runImportCommand } from "../../src/cli/import/run_import_command.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { runChild, startChild } from "../serve/child_process.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -67,6 +69,28 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
     const command = parseArguments(["import", ...args.split(" ").filter((word) => word !== "")]);
     assert(command.kind === "misused" && message.test(command.message), args);
   }
+});
+
+Deno.test("an import that writes no row keeps the journal mode of the file", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/shop.db`;
+  await Deno.writeTextFile(`${folder.path}/good.csv`, "id,title\n1,a\n");
+  await Deno.writeTextFile(`${folder.path}/bad.csv`, "id,title\n1,\n");
+  // Another connection would keep the file in WAL mode.
+  const fromFile = (text: string) => {
+    using program = new DatabaseSync(path);
+    return program.prepare(text).get();
+  };
+  fromFile(notes);
+  const mode = () => fromFile("PRAGMA journal_mode")?.journal_mode;
+  const importing = async (...args: readonly string[]) => {
+    const command = parseArguments(["import", ...args, "--into", "notes", "--db", path]);
+    assert(command.kind === "import");
+    return [await runImportCommand(command), mode()];
+  };
+  assertEquals(await importing(`${folder.path}/good.csv`, "--dry-run"), [0, "delete"]);
+  assertEquals(await importing(`${folder.path}/bad.csv`), [1, "delete"]);
+  assertEquals(await importing(`${folder.path}/good.csv`), [0, "wal"]);
 });
 
 Deno.test("import writes a file into a table, names wrong lines, and a killed one leaves nothing", async () => {

@@ -21,7 +21,8 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
     if (isAtHand && !await pathExists(file)) {
       throw new Error(`Cannot read ${file}: there is no such file`);
     }
-    const app = await createApp(await configOfSource(command, runtime, false));
+    const config = await configOfSource(command, runtime, false);
+    const app = await createApp(config);
     const progress = new ImportProgress(runtime.clock);
     try {
       const outcome = await app.import(into, {
@@ -39,6 +40,8 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
       return 1;
     } finally {
       await app.close();
+      // A SQLite file without a written row gets its journal mode again.
+      if ("driver" in config.db) await config.db.close();
     }
   } catch (error) {
     return reportFailure(error, 2);

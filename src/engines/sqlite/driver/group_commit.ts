@@ -168,11 +168,11 @@ export class GroupCommit {
     return this.#queue.dequeue() ?? null;
   }
 
-  async #commit({ finished }: JobGroup): Promise<void> {
+  async #commit({ finished, hasResults }: JobGroup): Promise<void> {
     const { writer, busyRetry, translated, turn } = this.#options;
     try {
       // A commit can meet a lock only if the file could not be put into WAL mode.
-      await retryWhileBusy(busyRetry, () => writer.run(commit));
+      await retryWhileBusy(busyRetry, () => writer.run(hasResults ? commit : rollback));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);

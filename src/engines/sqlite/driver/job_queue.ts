@@ -109,6 +109,8 @@ export interface JobGroupOptions {
 export class JobGroup {
   /** The jobs that have run, in order. */
   readonly finished: FinishedJob[] = [];
+  /** False if every job so far has failed. Then there is nothing to commit. */
+  hasResults = false;
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
   /** True if all jobs so far have waited for other work. Another such job delays no quick job. */
@@ -140,6 +142,7 @@ export class JobGroup {
       const report = running instanceof Promise ? await this.#watch(running) : running;
       writer.run(release);
       if (job.kind !== "transaction") this.#waitersOnly = false;
+      this.hasResults = true;
       this.finished.push({ job, report });
     } catch (error) {
       const reason = translated(error);

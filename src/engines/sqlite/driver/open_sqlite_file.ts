@@ -19,6 +19,7 @@ import {
   openWriter,
   requireSqliteFile,
   type SqliteFile,
+  type SqliteWriter,
   unchangingFile,
   unopenedReason,
 } from "./sqlite_file.ts";
@@ -94,7 +95,7 @@ async function openClaimed(
   };
   const additions = additionsOf(options);
   const added = { clock, ...additions, functions };
-  let writer: SqliteConnection | null = null;
+  let writer: SqliteWriter | null = null;
   let reader: SqliteConnection | null = null;
   try {
     if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry, added);

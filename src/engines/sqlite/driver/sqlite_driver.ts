@@ -24,7 +24,7 @@ import { LimitedReads, type RunLimitedRead } from "./reads/limited_read.ts";
 import type { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseTransactionBoundary } from "../../../db/refuse_transaction_boundary.ts";
 import { isUnwritable, missingFunctionOrCollation, toSqliteError } from "./sqlite_errors.ts";
-import { endJournal, type SqliteFile } from "./sqlite_file.ts";
+import { endJournal, type SqliteFile, type SqliteWriter } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 import {
@@ -40,7 +40,7 @@ interface SqliteDriverOptions {
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
   /** The writing connection, or null if the file is opened read-only. */
-  readonly writer: SqliteConnection | null;
+  readonly writer: SqliteWriter | null;
   readonly threads: ReaderThreads;
   readonly busyRetry: BusyRetry;
   readonly label: string;
@@ -84,7 +84,7 @@ export class SqliteDriver implements Driver {
       },
     });
     const committed = () => {
-      if (writer !== null) longest = Math.max(longest, writer.takeMaxBoundLength());
+      if (writer !== null) longest = Math.max(longest, writer.connection.takeMaxBoundLength());
       this.#commits.notify();
     };
     const { file, label } = options;
@@ -95,7 +95,8 @@ export class SqliteDriver implements Driver {
     const presence = this.#presence = file.temporary ? null : new FilePresence(file, named);
     const requireFile = () => presence?.require();
     this.#writes = writer === null ? null : new GroupCommit({
-      ...{ writer, busyRetry, guard: this.#guard, translated, requireFile, committed, turn },
+      ...{ writer: writer.connection, busyRetry, guard: this.#guard, translated },
+      ...{ requireFile, committed, turn },
     });
     this.isShared = !file.temporary;
     this.label = label;
@@ -127,7 +128,7 @@ export class SqliteDriver implements Driver {
       } catch (error) {
         // The writing connection alone can accept strings in double quotes in triggers.
         if (writer === null) throw error;
-        kind = writer.kindOf(statement.text);
+        kind = writer.connection.kindOf(statement.text);
       }
       switch (kind) {
         case "read":

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { withoutLogin } from "../../server_url.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
 import { isUnwritable } from "./sqlite_errors.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
@@ -187,22 +188,47 @@ export function openSqliteConnection(
   return sqliteConnection(handle, { deadline, rowBytes });
 }
 
+/** The connection that writes to a file. */
+export interface SqliteWriter {
+  readonly connection: SqliteConnection;
+  /** Closes the connection. A file to which nothing was committed gets its journal mode again. */
+  close(): void;
+}
+
 export async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,
   busyRetry: BusyRetry,
   options: Omit<OpenConnectionOptions, "readOnly">,
-): Promise<SqliteConnection> {
+): Promise<SqliteWriter> {
   const writer = openSqliteConnection(library, file.path, { ...options, readOnly: false });
-  const run = (text: string) => writer.run({ text, values: [] });
+  const run = (text: string) => writer.run({ text, values: [] }).rows[0] ?? [];
   try {
+    const [mode] = await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode"));
     await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));
     run(`PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
     run("PRAGMA foreign_keys = ON");
-    return writer;
+    const close = () => {
+      if (!file.temporary && mode !== "wal") leaveUnusedJournal(run, library);
+      writer.close();
+    };
+    return { connection: writer, close };
   } catch (error) {
     writer.close();
     throw error;
+  }
+}
+
+/** Leaves WAL mode if the journal has no commit, and if no other connection uses the file. */
+function leaveUnusedJournal(
+  run: (text: string) => readonly SqlValue[],
+  library: SqliteLibrary,
+): void {
+  try {
+    const [, pages] = run("PRAGMA wal_checkpoint");
+    if (pages === 0) run("PRAGMA journal_mode = DELETE");
+  } catch (error) {
+    if (library.errorName(error) === null) throw error;
   }
 }
 
