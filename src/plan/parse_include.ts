@@ -109,7 +109,7 @@ function findItem(state: State, items: Items, depth: number): Item {
   return item;
 }
 
-const optionStart = /\s*(select|filter|limit|orderBy|include|count|sum|avg|min|max):/y;
+const optionStart = /\s*(select|filter|limit|orderBy|include|count|sum|avg|min|max)\s*:/y;
 
 function isMetric(name: OptionName): boolean {
   return ["count", "sum", "avg", "min", "max"].includes(name);

@@ -32,6 +32,8 @@ Deno.test("items, options and nesting are parsed as written", () => {
         "a( limit:2 ; select: x,y ;include: b , c ) , d",
         "a[limit=2 | select=x,y](b, c), d",
       ],
+      ["a( limit : 2 ;filter :x==1;include : b)", "a[limit=2 | filter=x==1](b)"],
+      ["a( count : true ; sum : v )", "a[count=true | sum=v]"],
       ["a(include:b(include:c(limit:1);limit:2);limit:3)", "a[limit=3](b[limit=2](c[limit=1]))"],
       ["a(select:)", "a[select=]"],
       ["a(select:Unit (price);limit:1)", "a[select=Unit (price) | limit=1]"],
