@@ -61,7 +61,6 @@ export type {
 export type {
   ColumnDefault,
   ColumnInfo,
-  ColumnReference,
   DatabaseType,
   ForeignKey,
   Row,
@@ -72,6 +71,7 @@ export type {
 export type { ViewInfo } from "../src/schema/view_info.ts";
 export type {
   CheckInfo,
+  ColumnReference,
   ConditionWriter,
   ForeignKeyActions,
   IndexInfo,

@@ -82,7 +82,8 @@ function Status({ resource, list, pages, live, count }: {
   readonly count: number | null;
 }) {
   const all = count === null ? "" : ` of ${count.toLocaleString("en")}`;
-  const hidden = shownFields(resource).length - fieldsOf(resource, list).length;
+  const fields = fieldsOf(resource, list);
+  const hidden = shownFields(resource).filter((field) => !fields.includes(field)).length;
   if (pages.error) {
     return (
       <p class="status" role="status">

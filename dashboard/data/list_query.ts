@@ -1,5 +1,10 @@
 import { changeQuery } from "../shell/route.ts";
-import { type FieldFacts, type ResourceDescription, shownFields } from "../service/facts.ts";
+import {
+  type FieldFacts,
+  listableFields,
+  type ResourceDescription,
+  shownFields,
+} from "../service/facts.ts";
 
 /** Which rows a list has, in which order, and which fields: all of it is in the URL. */
 export interface ListQuery {
@@ -22,14 +27,13 @@ export function readListQuery({ path }: ResourceDescription, query: URLSearchPar
   };
 }
 
-/** The fields that a query shows: all, where it names none of them. */
+/** The fields that a query shows: those of every row, where it names none. */
 export function fieldsOf(
   resource: ResourceDescription,
   { columns }: ListQuery,
 ): readonly FieldFacts[] {
-  const all = shownFields(resource);
-  const chosen = columns === null ? all : all.filter(({ name }) => columns.includes(name));
-  return chosen.length === 0 ? all : chosen;
+  const chosen = listableFields(resource).filter(({ name }) => columns?.includes(name));
+  return chosen.length === 0 ? shownFields(resource) : chosen;
 }
 
 /** Shows these columns of a resource alone, from now on; null shows all. */

@@ -1,5 +1,10 @@
 import { useState } from "preact/hooks";
-import { type FieldFacts, type ResourceDescription, shownFields } from "../service/facts.ts";
+import {
+  type FieldFacts,
+  listableFields,
+  type ResourceDescription,
+  shownFields,
+} from "../service/facts.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { changeQuery } from "../shell/route.ts";
@@ -49,11 +54,12 @@ function ColumnMenu({ resource, fields }: {
   readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
 }) {
-  const all = shownFields(resource);
+  const all = listableFields(resource);
   const choose = (name: string, isShown: boolean) => {
     const chosen = all.filter((field) => field.name === name ? isShown : fields.includes(field));
     const names = chosen.map((field) => field.name);
-    if (names.length > 0) chooseColumns(resource, names.length === all.length ? null : names);
+    const isDefault = names.join() === shownFields(resource).map((field) => field.name).join();
+    if (names.length > 0) chooseColumns(resource, isDefault ? null : names);
   };
   return (
     <details class="dropdown">

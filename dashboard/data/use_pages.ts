@@ -17,7 +17,8 @@ export function usePages(
   const { rows } = useRows();
   const [, setTurn] = useState(0);
   const { filter, orderBy, withDeleted } = list;
-  const isWhole = fields.length === shownFields(resource).length;
+  const isWhole = fields.length === shownFields(resource).length &&
+    fields.every(({ onSelect }) => onSelect !== true);
   const wanted = new Set([...resource.key, ...fields.map(({ name }) => name)]);
   if (resource.softDelete !== null) wanted.add(resource.softDelete);
   const select = isWhole ? "" : [...wanted].join();

@@ -29,6 +29,11 @@ export function resourceNamed(facts: ServiceFacts, name: string): ResourceDescri
 
 /** The fields that the dashboard may show. */
 export function shownFields({ fields }: ResourceDescription): readonly FieldFacts[] {
+  return fields.filter(({ hidden, onSelect }) => !hidden && onSelect !== true);
+}
+
+/** The fields that a list can have as columns: also those that functions compute. */
+export function listableFields({ fields }: ResourceDescription): readonly FieldFacts[] {
   return fields.filter(({ hidden }) => !hidden);
 }
 

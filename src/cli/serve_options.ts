@@ -73,7 +73,7 @@ export const serveCommandLineOptions = {
     shown: "FILE|NAMES",
     says: [
       "a module whose exports are functions in SQL, for triggers of a SQLite file; or the",
-      "functions of a Postgres to serve as procedures: a,b, or '*' for all",
+      "functions of a Postgres to serve, as procedures and columns: a,b, or '*' for all",
     ],
   },
   extension: {

@@ -26,15 +26,16 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
-import { compileReadRows, compileSearchRows, type ReadContext } from "./read_rows.ts";
-import { compileRelatedRows } from "./related_rows.ts";
 import {
   compileFilter,
   isOneRow,
   prependScanCheck,
   selectsByPrimaryKey,
   tableScanCheck,
+  withFunctionColumns,
 } from "./where.ts";
+import { compileReadRows, compileSearchRows, type ReadContext } from "./read_rows.ts";
+import { compileRelatedRows } from "./related_rows.ts";
 
 /** A compiled statement with its plan, from which a driver can derive the change of the rows. */
 export interface PlannedStatement extends Statement {
@@ -155,7 +156,9 @@ interface CompileContext extends ReadContext {
   readonly conflicting: ReadonlySet<TableInfo>;
 }
 
-function compilePlan(plan: Plan, context: CompileContext): Fragment {
+function compilePlan(given: Plan, context: CompileContext): Fragment {
+  const { functionColumns } = given.kind === "related" ? given.relation.target : given.table;
+  const plan = functionColumns.length === 0 ? given : withFunctionColumns(given);
   switch (plan.kind) {
     case "read":
       return compileReadRows(plan, context);

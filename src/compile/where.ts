@@ -1,4 +1,4 @@
-import { type Filter, type Related, termsOnSameRow } from "../filter/filter.ts";
+import { comparedColumns, type Filter, type Related, termsOnSameRow } from "../filter/filter.ts";
 import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { AddedColumn, Dialect } from "../sql/dialect.ts";
@@ -14,7 +14,7 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
-import type { PathColumn, ReadPlan, RelatedColumn } from "../plan/plan.ts";
+import type { PathColumn, Plan, ReadPlan, RelatedColumn } from "../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type Key, keysFilter } from "../plan/key.ts";
 
@@ -109,7 +109,8 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
     const condition = isLink
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
-    const rows = sql`${tableName(table)} AS ${here} WHERE`;
+    const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
+    const rows = sql`${source} AS ${here} WHERE`;
     // If SQLite makes a join of the subquery, a check on this column stays in the inner loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
@@ -153,7 +154,8 @@ function compileRelatedColumn(
   // If several related rows match, the first one by key is used, as in an include.
   const keys = table.primaryKey.map((column) => dialect.ordered(column));
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
-  const rows = sql`FROM ${tableName(table)} AS ${here} WHERE ${isSame} AND ${condition}`;
+  const from = rowsWithFunctions(table, [source, ...comparedColumns(where)]);
+  const rows = sql`FROM ${from} AS ${here} WHERE ${isSame} AND ${condition}`;
   const value = columnOf(source, here);
   const select = sql`SELECT ${value} AS ${identifier(column.dbName)} ${rows}`;
   return {
@@ -256,4 +258,48 @@ export function compileFiltersOnRows(
     sql`SELECT ${selected} FROM ${tableName(table)} WHERE ${where}`,
     dialect.placeholder,
   );
+}
+
+/** Returns the plan with a table that has the columns of functions that the plan uses. */
+export function withFunctionColumns(plan: Plan): Plan {
+  if (plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete") return plan;
+  const used = [
+    ...comparedColumns(plan.where),
+    ..."columns" in plan ? plan.columns : [],
+    ..."order" in plan ? plan.order.map(({ column }) => column) : [],
+    ..."metrics" in plan
+      ? [...plan.keys, ...plan.metrics].flatMap(({ column }) => column ?? [])
+      : [],
+  ];
+  const withUsed = (table: TableInfo): TableInfo => {
+    if (!table.functionColumns.some((column) => used.includes(column))) return table;
+    const facts = { rows: rowsWithFunctions(table, used) };
+    return { ...table, ...facts };
+  };
+  if (plan.kind !== "related") return { ...plan, table: withUsed(plan.table) };
+  const { relation, relation: { steps: [first, second] } } = plan;
+  const last = second ?? first;
+  const step = { ...last, table: withUsed(last.table) };
+  return {
+    ...plan,
+    relation: { ...relation, steps: second === undefined ? [step] : [first, step] },
+  };
+}
+
+/**
+ * Returns the rows of a table, for FROM with an alias: its name, or a subquery with the columns of
+ * functions among `used`. Postgres merges the subquery into the statement, so it can use an index
+ * on the results of a function.
+ */
+export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
+  const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;
+  const row = identifier("_row");
+  const computed = table.functionColumns.flatMap((column) => {
+    const { rowFunction, dbName } = column;
+    if (rowFunction === undefined || !used.includes(column)) return [];
+    // Without `.*`, the argument could mean a column of the table.
+    return sql`${tableName(rowFunction)}(${row}.*) AS ${identifier(dbName)}`;
+  });
+  if (computed.length === 0) return rows;
+  return sql`(SELECT ${row}.*, ${join(computed, ", ")} FROM ${rows} AS ${row})`;
 }

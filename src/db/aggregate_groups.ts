@@ -1,8 +1,7 @@
 import { kindProperties } from "../schema/kinds/kind_properties.ts";
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
-import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
-import { numberOrBigint } from "../schema/kinds/number_kinds.ts";
+import { numberOrBigint, shortestDecimal, withScale } from "../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type SqlValue, storedValueAsJson } from "../sql/fragment.ts";
 import type { Dialect } from "../sql/dialect.ts";

@@ -32,8 +32,9 @@ export interface IntrospectOptions {
    */
   readonly roles?: readonly string[] | undefined;
   /**
-   * The functions of Postgres to describe as procedures, by name, or `*` for all functions of the
-   * schemas that the role may call. Default: none.
+   * The functions of Postgres to describe, by name, or `*` for all functions of the schemas that the
+   * role may call. A function of a table's row that returns one value becomes a column of the table,
+   * and other functions become procedures. Default: none.
    */
   readonly functions?: readonly string[] | undefined;
 }
@@ -87,6 +88,8 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
   /** The comment on the table; absent for none. */
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
+  /** The columns that functions of the row compute. */
+  readonly functionColumns?: readonly ColumnInfo[];
   /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
   /** True if rows cannot be written, as in a table whose key is not enforced. */
@@ -182,10 +185,10 @@ function completeDraft(
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
-  const { name, schema, label, description = null, view } = draft;
+  const { name, schema, label, description = null, view, functionColumns = [] } = draft;
   const { isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
-    ...{ name, schema, label, description, columns, primaryKey, foreignKeys },
+    ...{ name, schema, label, description, columns, functionColumns, primaryKey, foreignKeys },
     ...{ own: false, readOnly, view, distinct, indexes: draft.indexes ?? [] },
     refreshLabels,
   });

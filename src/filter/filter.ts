@@ -192,6 +192,12 @@ export function termsOnSameRow(filter: Filter): readonly Filter[] {
   return filter.kind === "not" ? [filter.term] : [];
 }
 
+/** Returns the columns that a filter compares in the row itself, and not in related rows. */
+export function comparedColumns(filter: Filter): readonly ColumnInfo[] {
+  if (filter.kind === "compare") return [filter.column];
+  return termsOnSameRow(filter).flatMap(comparedColumns);
+}
+
 function hasMissing(filter: Filter): boolean {
   if (filter === missingRows) return true;
   return filter.kind === "related"

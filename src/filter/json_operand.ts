@@ -1,5 +1,5 @@
 import { isExactNumber } from "../schema/exact_number.ts";
-import { plainDecimal, shortestDecimal } from "../schema/kinds/decimal_kind.ts";
+import { plainDecimal, shortestDecimal } from "../schema/kinds/number_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";

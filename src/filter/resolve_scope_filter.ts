@@ -83,13 +83,13 @@ export function resolveScopeFilter(
   }
 }
 
-/** Returns a context with every column and relation, because the deployer writes scopes. */
+/** Returns a context with every relation and stored column, because the deployer writes scopes. */
 function everything(table: TableInfo, context: ScopeContext): FilterContext {
   const relations = context.relationsOf(table);
   return {
     table,
     operators: context.operators,
-    mayFilter: () => true,
+    mayFilter: ({ rowFunction }) => rowFunction === undefined,
     readable: table.columns,
     follow(name) {
       const relation = relations.get(name);
@@ -131,7 +131,9 @@ export function requireFilter(
       return;
     case "compare": {
       const { column } = filter;
-      if (!table.columns.includes(column)) {
+      const isOwn = table.columns.includes(column) ||
+        user !== null && table.functionColumns.includes(column);
+      if (!isOwn) {
         throw new RuleFault(
           `"${column.name}" is another table's column: use columns of "${table.label}" or a relation`,
         );

@@ -56,7 +56,8 @@ function interfacesOf(
     comment(resource, "") + interfaceOf(
       `${name}`,
       fields.map((field) =>
-        comment(field, "  ") + member(field.name, rowType(field), field.perUser)
+        comment(field, "  ") +
+        member(field.name, rowType(field), field.perUser || field.onSelect)
       ),
     ),
     ...(enableCreate

@@ -47,13 +47,15 @@ export interface FieldSchema {
   readonly readOnly?: true;
   /** Present if only the body that creates a row can set the field. */
   readonly createOnly?: true;
+  /** Present if responses contain the field only if `select` names it. */
+  readonly onSelect?: true;
   /** Present if only some users can read the field. Responses to other users omit it. */
   readonly perUser?: true;
 }
 
-/** Returns the fields that responses can contain: readable columns, then computed fields. */
+/** Returns the fields that responses can contain: selectable columns, then computed fields. */
 export function fieldsOf(resource: Resource): readonly FieldSchema[] {
-  const columns = resource.fields.readable.map((column) => fieldOf(column, resource));
+  const columns = resource.fields.selectable.map((column) => fieldOf(column, resource));
   const computed = resource.computed.fields.map(([name]): FieldSchema => ({
     ...{ name, type: "computed", nullable: true, required: false, readOnly: true },
   }));
@@ -83,6 +85,7 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
       ? {}
       : { schema: structureSchema(column, responseColumnSchema) }),
     ...(isWritten ? {} : { readOnly: true }),
+    ...(column.rowFunction === undefined ? {} : { onSelect: true }),
     ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
     ...(resource.varyingFields.has("readable") ? { perUser: true } : {}),
   };

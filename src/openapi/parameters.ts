@@ -159,7 +159,7 @@ function flagParameter(name: string, description: string): JsonSchema {
 /** Returns the `filter` parameter. Its description lists all operators of the resource. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const { fields, operators, relations, served } = resource;
-  const names = fields.readable.filter((column) => fields.filterable.has(column))
+  const names = fields.selectable.filter((column) => fields.filterable.has(column))
     .map((column) => column.name);
   const walked = [...relations.values()].filter(({ filterable, target }) =>
     mayWalk && filterable && served.get(target) !== undefined
@@ -178,7 +178,7 @@ function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
 }
 
 function viewParameters(resource: Resource): readonly JsonSchema[] {
-  const { fields, relations } = resource;
+  const { fields: { selectable }, relations } = resource;
   const related = [...relations.values()]
     .filter((relation) => describeRelation(relation, resource, "").length > 0)
     .map(({ name }) => name);
@@ -188,9 +188,9 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
         "select",
         { type: "array", items: { type: "string" } },
         `The fields to send; all unless set, and no others: ${
-          fields.readable.map(({ name }) => name).join(", ")
+          selectable.map((one) => one.rowFunction ? `${one.name} (if named)` : one.name).join(", ")
         }${perUser(resource, "readable")}.${
-          fields.readable.some(isDocument) ? " \`field.name\` is a value in a JSON field." : ""
+          selectable.some(isDocument) ? " \`field.name\` is a value in a JSON field." : ""
         }`,
       ),
       style: "form",
@@ -219,7 +219,7 @@ function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]
 
 function orderParameter(resource: Resource): JsonSchema {
   const { fields } = resource;
-  const sortable = fields.readable.filter((column) => fields.sortable.has(column));
+  const sortable = fields.selectable.filter((column) => fields.sortable.has(column));
   const names = sortable.map((column) => isDocument(column) ? `${column.name}.…` : column.name);
   const related = [...resource.relations.values()].filter(({ filterable, toMany, target }) =>
     filterable && !toMany && resource.served.get(target) !== undefined

@@ -94,9 +94,9 @@ export function rowSchemas(
   const name = names.get(resource) ?? "";
   const { fields } = resource;
   const columns = fields.readable;
-  const shown = Object.fromEntries(
-    columns.map((column) => [column.name, shownIn(column, resource)]),
-  );
+  const propertiesOf = (some: typeof columns) =>
+    Object.fromEntries(some.map((column) => [column.name, shownIn(column, resource)]));
+  const [shown, selectable] = [propertiesOf(columns), propertiesOf(fields.selectable)];
   const computed = Object.fromEntries(resource.computed.fields.map(([field]) => [field, {}]));
   const sent = columns.filter((column) => mayWrite(column, resource));
   const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
@@ -126,7 +126,7 @@ export function rowSchemas(
       type: "object",
       description: [selection, ...perUser].join(" "),
       properties: {
-        ...shown,
+        ...selectable,
         ...computed,
         ...included(resource, names),
         ...includedMetrics(resource),

@@ -1,4 +1,4 @@
-import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
+import { plainDecimal, shortestDecimal } from "./kinds/number_kinds.ts";
 import { exactNumber } from "./exact_number.ts";
 import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnInfo } from "./table_info.ts";

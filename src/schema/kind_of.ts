@@ -1,8 +1,7 @@
 import { bytesKind } from "./kinds/bytes_kind.ts";
-import { decimalKind } from "./kinds/decimal_kind.ts";
+import { bigintKind, decimalKind, integerKind, realKind } from "./kinds/number_kinds.ts";
 import { jsonKind } from "./kinds/json_kind.ts";
 import { type ColumnKind, InvalidValue, type Kind, type ValueRules } from "./kind.ts";
-import { bigintKind, integerKind, realKind } from "./kinds/number_kinds.ts";
 import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";

@@ -15,11 +15,10 @@ import {
 } from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
-import type { ForeignKeyActions } from "./table_constraints.ts";
+import type { ColumnReference, ForeignKeyActions } from "./table_constraints.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
-  type ColumnReference,
   createTableInfo,
   type ForeignKey,
   type TableInfo,

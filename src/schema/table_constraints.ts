@@ -12,6 +12,16 @@ export interface ForeignKeyActions {
   readonly onUpdate: ReferentialAction | null;
 }
 
+/** The column that a foreign key of one column references. */
+export interface ColumnReference {
+  /** The schema of the referenced table; null for the default schema. */
+  readonly schema: string | null;
+  /** The database name of the referenced table. */
+  readonly table: string;
+  /** The database name of the referenced column. */
+  readonly column: string;
+}
+
 /** A condition: SQL, or an object that writes SQL. */
 export type SqlCondition = string | ConditionWriter;
 

@@ -1,6 +1,11 @@
 import { type ColumnKind, unrestrictedRules, type ValueRules } from "./kind.ts";
 import type { ViewInfo } from "./view_info.ts";
-import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
+import type {
+  CheckInfo,
+  ColumnReference,
+  ForeignKeyActions,
+  IndexInfo,
+} from "./table_constraints.ts";
 
 /** Where the value comes from if a new row does not set the column. */
 export type ColumnDefault =
@@ -146,6 +151,13 @@ export interface ColumnInfo extends ValueRules {
   readonly timestampFormat: TimestampFormat;
   /** True if the column is perhaps an expression of a view, which can change without a write. */
   readonly varies: boolean;
+  /** The function of the row that computes the column; absent for a stored column. */
+  readonly rowFunction?: {
+    readonly schema: string;
+    readonly name: string;
+    /** True if the function runs with the rights of its owner (SECURITY DEFINER). */
+    readonly isDefiner: boolean;
+  };
   /** The comment on the column in the database; null for none. */
   readonly description: string | null;
 }
@@ -170,16 +182,6 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   varies: false,
   description: null,
 });
-
-/** The column that a foreign key of one column references. */
-export interface ColumnReference {
-  /** The schema of the referenced table; null for the default schema. */
-  readonly schema: string | null;
-  /** The database name of the referenced table. */
-  readonly table: string;
-  /** The database name of the referenced column. */
-  readonly column: string;
-}
 
 /** A foreign key of one or more columns, all by their database names. */
 export interface ForeignKey extends ForeignKeyActions {
@@ -223,7 +225,9 @@ export interface TableInfo {
   readonly description: string | null;
   /** The columns in the order of their declaration. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns by name, in a Map because objects inherit names such as `constructor`. */
+  /** The columns that functions of the row compute. Rows contain one only if a request names it. */
+  readonly functionColumns: readonly ColumnInfo[];
+  /** All columns by name, in a Map because objects inherit names such as `constructor`. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** The columns of the primary key, in key order; empty without a key. */
   readonly primaryKey: readonly ColumnInfo[];
@@ -266,7 +270,8 @@ export interface DeclaredTableParts
     Partial<
       Pick<
         TableInfo,
-        "description" | "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels"
+        | ("description" | "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels")
+        | "functionColumns"
       >
     > {
   /** The name in paths. Default: the database name. */
@@ -287,6 +292,7 @@ export interface DeclaredTableParts
 
 export function createTableInfo(declared: DeclaredTableParts): TableInfo {
   const { name, schema, columns, own, view = null, distinct = true } = declared;
+  const { functionColumns = [] } = declared;
   const acceptsWrites = view === null || view.insert || view.update || view.delete;
   const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);
   return Object.freeze({
@@ -295,7 +301,8 @@ export function createTableInfo(declared: DeclaredTableParts): TableInfo {
     label: declared.label ?? name,
     description: declared.description ?? null,
     columns: Object.freeze(columns),
-    byName: new Map(columns.map((column) => [column.name, column])),
+    functionColumns,
+    byName: new Map([...columns, ...functionColumns].map((column) => [column.name, column])),
     primaryKey: Object.freeze(primaryKey),
     distinct: distinct && primaryKey.length > 0,
     readOnly: declared.readOnly === true || !acceptsWrites || primaryKey.length === 0,

@@ -40,8 +40,18 @@ Deno.test("src/sql/certified_operators.ts holds all that was proved, and nothing
       const missing = Object.keys(kinds).filter((kind) => proved[name]?.[kind] === undefined);
       assertEquals(missing, [], `${name} compares a column of each kind`);
     }
-    const [head] = (await Deno.readTextFile(file)).split(/(?<=CertifiedOperators>> = )/);
-    await Deno.writeTextFile(file, `${head}${JSON.stringify(proved)};\n`);
+    const lists = Object.entries(proved);
+    const isCommon = (cell: string) =>
+      lists.every(([, list]) => list[cell] !== undefined && list[cell] === lists[0]?.[1][cell]);
+    const json = (list: Record<string, string>, keep: (cell: string) => boolean) =>
+      JSON.stringify(Object.fromEntries(Object.entries(list).filter(([cell]) => keep(cell))));
+    const ofEngines = lists.map(([name, list]) =>
+      `${name}: { ...common, ...${json(list, (cell) => !isCommon(cell))} }`
+    );
+    const text = (await Deno.readTextFile(file))
+      .replace(/(?<=const common = )[^]*?(?=;\n)/, json(lists[0]?.[1] ?? {}, isCommon))
+      .replace(/(?<=CertifiedOperators>> = )[^]*$/, `{ ${ofEngines.join(", ")} };\n`);
+    await Deno.writeTextFile(file, text);
     return;
   }
   assertEquals(proved, certifiedOperators);

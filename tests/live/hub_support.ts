@@ -16,7 +16,7 @@ import type { AggregateRequest, SubscribeRequest } from "../../src/live/stream/s
 import { noRowsShown } from "../../src/live/live_view.ts";
 import { createAggregateColumns } from "../../src/plan/aggregate_columns.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
-import { parseLiveAggregateQuery } from "../../src/resource/operations/subscribe_aggregate.ts";
+import { parseLiveAggregateQuery } from "../../src/resource/operations/aggregate.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/runtime.ts";
@@ -231,7 +231,7 @@ function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
     filters: createCachingFilterParser(),
     safeNumbers: false,
     fields: {
-      readable: table.columns,
+      ...{ readable: table.columns, selectable: table.columns },
       writable: columns,
       immutable: new Set(),
       filterable: columns,

@@ -4,7 +4,7 @@ import {
   compareDecimals,
   plainDecimal,
   shortestDecimal,
-} from "../../src/schema/kinds/decimal_kind.ts";
+} from "../../src/schema/kinds/number_kinds.ts";
 import { compareText } from "../../src/schema/kinds/text_kind.ts";
 import {
   divideExactDecimal,

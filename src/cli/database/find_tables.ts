@@ -13,8 +13,9 @@ export async function findTables(
   try {
     const found = await db.introspect(options);
     const { tables, functions, leftOut, refusedWrites = [], otherSchemas } = found;
-    for (const [name, { databaseFunction: { isDefiner } }] of Object.entries(functions)) {
-      if (!isDefiner) continue;
+    const ofRows = tables.flatMap((table) => table.functionColumns.map((one) => one.rowFunction));
+    const all = [...Object.values(functions).map((one) => one.databaseFunction), ...ofRows];
+    for (const name of new Set(all.flatMap((one) => one?.isDefiner ? one.name : []))) {
       const message =
         `the function ${name} runs with the rights of its owner (SECURITY DEFINER), ` +
         "so row level security does not restrict it as its caller";

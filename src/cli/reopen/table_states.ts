@@ -22,8 +22,8 @@ export function describedTables(
     return [`${name}()`, state] as const;
   });
   const ofTables = tables.map((table) => {
-    const { label, description, columns, primaryKey, foreignKeys, distinct, readOnly, indexes } =
-      table;
+    const { label, description, primaryKey, foreignKeys, distinct, readOnly, indexes } = table;
+    const columns = [...table.byName.values()];
     const key = primaryKey.map(({ dbName }) => dbName);
     return [label, {
       columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),

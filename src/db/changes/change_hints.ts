@@ -1,7 +1,6 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
-import type { ChangeHints, PollingListener } from "../engine/changes_engine.ts";
-import { engineOf } from "../engine/engine.ts";
+import { type ChangeHints, engineOf, type PollingListener } from "../engine/engine.ts";
 
 /**
  * Notifies listeners of possible changes in one database: after commits of this process, signals of

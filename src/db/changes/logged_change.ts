@@ -1,12 +1,11 @@
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { Connection, Driver, ReadLimits } from "../driver.ts";
-import { engineOf } from "../engine/engine.ts";
+import { type ChangesEngine, engineOf, type RowHistorySql } from "../engine/engine.ts";
 import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { attachStoredForms } from "../../filter/match/row_matches.ts";
-import type { ChangesEngine, RowHistorySql } from "../engine/changes_engine.ts";
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 

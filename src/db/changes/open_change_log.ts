@@ -4,8 +4,7 @@ import { changeHints } from "./change_hints.ts";
 import type { ChangeLog } from "./change_log.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
-import { engineOf } from "../engine/engine.ts";
-import type { ChangeLogSetup } from "../engine/changes_engine.ts";
+import { type ChangeLogSetup, engineOf } from "../engine/engine.ts";
 
 export interface OpenChangeLogOptions {
   readonly driver: Driver;

@@ -1,3 +1,4 @@
+import { rowsWithFunctions } from "../../compile/where.ts";
 import type { Observer } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
@@ -167,12 +168,13 @@ export async function tableExists(
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
   // A JSON column is only selected, because Postgres cannot compare the type json.
-  const compared = table.columns.map((column) =>
+  const compared = [...table.byName.values()].map((column) =>
     column.kind === "json"
       ? dialect.selected(column)
       : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
   );
-  const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${tableName(table)} WHERE 1=0`;
+  const rows = rowsWithFunctions(table, table.functionColumns);
+  const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${rows} AS "_known" WHERE 1=0`;
   try {
     await driver.query(toStatement(none, dialect.placeholder));
     return true;

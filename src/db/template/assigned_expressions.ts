@@ -4,7 +4,7 @@ import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
 import type { SqlTerms } from "./sql_terms.ts";
-import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+import { isSign, isWord, type SqlToken } from "./sql_parts.ts";
 
 /** An expression that a statement assigns to a column: the tokens from `start` to before `end`. */
 export interface AssignedExpression {

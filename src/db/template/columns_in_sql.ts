@@ -1,6 +1,5 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
-import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+import { type FlatTemplate, isSign, isWord, type SqlPart, type SqlToken } from "./sql_parts.ts";
 
 /** The columns that a statement names, interpolated or as text. */
 export interface ColumnsInSql {

@@ -1,5 +1,5 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
-import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
+import { plainDecimal } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import {
@@ -10,9 +10,8 @@ import {
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { QueryResult, ResultColumn } from "../driver.ts";
 import { type ColumnsInSql, findWord, itemsFrom, partAt, selectLists } from "./columns_in_sql.ts";
-import type { FlatTemplate } from "./sql_parts.ts";
+import { type FlatTemplate, isSign, isWord } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
-import { isSign, isWord } from "./sql_tokens.ts";
 
 /** An item of a select list, and the properties that it adds to result rows. */
 export type ResultItem =

@@ -15,8 +15,7 @@ import type { QueryResult } from "../driver.ts";
 import { bindAtPlace, bindForColumn } from "./bind_value.ts";
 import { columnsInSql } from "./columns_in_sql.ts";
 import { resultItems, rowReader } from "./result_columns.ts";
-import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
-import { requireOneStatement } from "./sql_tokens.ts";
+import { type FlatTemplate, requireOneStatement, type SqlPart } from "./sql_parts.ts";
 import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
 /** A parsed template without its values. It is parsed once, and each run binds other values. */

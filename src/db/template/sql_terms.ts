@@ -1,6 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
-import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+import { isSign, isWord, type SqlToken } from "./sql_parts.ts";
 
 /** The terms (operands that belong together) of a statement: conditions, assignments, items. */
 export interface SqlTerms {

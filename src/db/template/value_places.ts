@@ -8,8 +8,7 @@ import {
   partAt,
   selectLists,
 } from "./columns_in_sql.ts";
-import type { FlatTemplate } from "./sql_parts.ts";
-import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
+import { type FlatTemplate, isSign, isWord, type SqlToken } from "./sql_parts.ts";
 import { termsOf } from "./sql_terms.ts";
 import {
   type AssignedExpression,

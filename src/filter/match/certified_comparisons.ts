@@ -1,4 +1,4 @@
-import { significantDigits } from "../../schema/kinds/decimal_kind.ts";
+import { significantDigits } from "../../schema/kinds/number_kinds.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { CellClass, Dialect } from "../../sql/dialect.ts";
 import type { Comparison } from "../filter.ts";

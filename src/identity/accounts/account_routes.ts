@@ -3,7 +3,11 @@ import type { User } from "../../auth/authorize.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type { GuardedRequest, OperationProtection } from "../../guard/operation_protection.ts";
+import type {
+  AccountProtectionOptions,
+  GuardedRequest,
+  OperationProtection,
+} from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
 import { jsonContentType } from "../../protocol/reply.ts";
@@ -19,13 +23,13 @@ import {
   accountRouteDescriptions,
   describeAccountRoute,
 } from "../account_route_descriptions.ts";
-import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
 import { logIn, readLogin } from "./log_in.ts";
 import { readPasswordReset, requestPasswordReset, resetPassword } from "./reset_password.ts";
 import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
+import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
 export interface AccountRoutesOptions {
   readonly service: AccountService;
@@ -274,4 +278,41 @@ function respond(
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }
   return new Response(body === null ? null : JSON.stringify(body), { status, headers });
+}
+
+export interface AccountProtections {
+  readonly login: OperationProtection;
+  /** Applies if the risk check requires a CAPTCHA. Null without a risk check. */
+  readonly risky: OperationProtection | null;
+  readonly signup: OperationProtection | null;
+  readonly reset: OperationProtection | null;
+}
+
+/** Returns the limits and requirements of account routes. Throws for a wrong option. */
+export function resolveAccountProtections(
+  { login, signup, passwordReset }: ResolvedPasswordAuthOptions,
+  guard: Guard,
+): AccountProtections {
+  const protect = (name: string, options: Omit<AccountProtectionOptions, "path">) =>
+    guard.protectAccounts({ path: `passwordAuth.${name}`, ...options });
+  const { captcha, pow, cost: { failed: cost } } = login;
+  const ofLogin = captchaOf(captcha);
+  const byRisk = typeof captcha === "object" && captcha.required !== undefined;
+  return {
+    login: protect("login", { cost, pow, captcha: byRisk ? null : ofLogin }),
+    risky: byRisk ? protect("login", { cost, pow, captcha: ofLogin }) : null,
+    signup: signup === false
+      ? null
+      : protect("signup", { ...signup, captcha: captchaOf(signup.captcha) }),
+    reset: passwordReset === false
+      ? null
+      : protect("passwordReset", { ...passwordReset, captcha: captchaOf(passwordReset.captcha) }),
+  };
+}
+
+function captchaOf(
+  given: boolean | { readonly action?: string | undefined },
+): AccountProtectionOptions["captcha"] {
+  if (given === false) return null;
+  return { action: given === true ? undefined : given.action };
 }

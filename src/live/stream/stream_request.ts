@@ -54,12 +54,12 @@ export function requireRecorded(
   excluded: ReadonlySet<ColumnInfo>,
 ): void {
   if (excluded.size === 0) return;
-  const requested = unrecorded(columnsOf(filter), excluded);
+  const requested = unrecorded(columnsReadIn(filter), excluded);
   if (requested !== null) throw cannotFollow("filter", `it asks about "${requested.name}"`);
   const linking = unrecorded(view.shown.flatMap(linkColumnsOf), excluded);
   if (linking !== null) throw cannotFollow("include", `a relation stands on "${linking.name}"`);
   const deciding = unrecorded(
-    [...columnsOf(scope), ...view.shown.flatMap(columnsOfRights)],
+    [...columnsReadIn(scope), ...view.shown.flatMap(columnsOfRights)],
     excluded,
   );
   if (deciding === null) return;
@@ -73,7 +73,7 @@ export function unrecordedColumnIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,
 ): ColumnInfo | null {
-  return unrecorded(columnsOf(filter), excluded);
+  return unrecorded(columnsReadIn(filter), excluded);
 }
 
 function unrecorded(
@@ -84,18 +84,18 @@ function unrecorded(
 }
 
 /** Returns all columns that a filter reads, including the key columns of its relations. */
-function columnsOf(filter: Filter): readonly ColumnInfo[] {
+export function columnsReadIn(filter: Filter): readonly ColumnInfo[] {
   switch (filter.kind) {
     case "compare":
       return [filter.column];
     case "related":
       return [
         ...columnsAlong(filter.relation),
-        ...columnsOf(filter.filter),
-        ...columnsOf(filter.links),
+        ...columnsReadIn(filter.filter),
+        ...columnsReadIn(filter.links),
       ];
     default:
-      return termsOnSameRow(filter).flatMap(columnsOf);
+      return termsOnSameRow(filter).flatMap(columnsReadIn);
   }
 }
 
@@ -108,7 +108,7 @@ function linkColumnsOf({ relation, shown }: ShownRelation): readonly ColumnInfo[
 }
 
 function columnsOfRights({ filter, links, shown }: ShownRelation): readonly ColumnInfo[] {
-  return [...columnsOf(filter), ...columnsOf(links), ...shown.flatMap(columnsOfRights)];
+  return [...columnsReadIn(filter), ...columnsReadIn(links), ...shown.flatMap(columnsOfRights)];
 }
 
 function cannotFollow(parameter: string, why: string): Problem {

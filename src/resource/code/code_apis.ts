@@ -253,19 +253,20 @@ export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;
     const { view } = table;
+    const selectable = [...table.byName.values()];
     return {
       policy: { ...policy, public: allAccesses, publicScopes: new Map(), scopes: new Map() },
       fields: {
-        readable: table.columns,
+        ...{ readable: table.columns, selectable },
         writable: new Set(table.columns),
         immutable: noColumns,
-        filterable: new Set(table.columns),
-        sortable: new Set(table.columns),
+        filterable: new Set(selectable),
+        sortable: new Set(selectable),
       },
       fieldsOf: null,
       identityOf: null,
       variesByCaller: false,
-      groups: createAggregateColumns(table, table.columns),
+      groups: createAggregateColumns(table, selectable),
       capabilities: {
         ...capabilities,
         enableCreate: isWritten && view?.insert !== false,

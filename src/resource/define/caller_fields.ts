@@ -31,7 +31,7 @@ export function widestFields(
     withheld: noColumns,
     stored: table.columns,
     fieldsKey: "",
-    groups: createAggregateColumns(table, widest.readable),
+    groups: createAggregateColumns(table, widest.selectable),
     etag,
     safeNumbers: false,
   };
@@ -56,11 +56,11 @@ function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf):
   };
 }
 
-type ColumnRights = Pick<RoleOnTable, "unreadable" | "notInsertable" | "notUpdatable">;
+type ColumnRights = ReturnType<typeof partialRights>;
 
 function partialRights(
   { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
-): ColumnRights {
+) {
   const some = (lacking: ReadonlySet<ColumnInfo>) =>
     lacking.size < columns.length ? lacking : noColumns;
   return {
@@ -74,8 +74,11 @@ function fieldsWithinRights(
   fields: FieldPolicy,
   { unreadable, notInsertable, notUpdatable }: ColumnRights,
 ): FieldPolicy {
+  const within = (columns: readonly ColumnInfo[]) =>
+    columns.filter((column) => !unreadable.has(column));
   return {
-    readable: fields.readable.filter((column) => !unreadable.has(column)),
+    readable: within(fields.readable),
+    selectable: within(fields.selectable),
     writable: fields.writable.difference(notUpdatable.intersection(notInsertable)),
     immutable: fields.immutable.union(
       new Set([...notUpdatable.difference(notInsertable)].filter((one) => !one.primaryKey)),
@@ -103,10 +106,10 @@ function createCallerFields(
     const made = known.get(id);
     if (made !== undefined) return made;
     const fields = narrow();
-    const withheld = new Set(widest.readable.filter((column) => !fields.readable.includes(column)));
+    const withheld = new Set(widest.selectable).difference(new Set(fields.selectable));
     const caller = {
       fields,
-      groups: createAggregateColumns(table, fields.readable),
+      groups: createAggregateColumns(table, fields.selectable),
       etag: etag === null ? null : {
         ...etag,
         readable: new Set(fields.readable),
@@ -147,10 +150,11 @@ function callerTags(
 }
 
 function keyOf(
-  { readable, writable, immutable, filterable, sortable }: FieldPolicy,
-  { columns }: TableInfo,
+  { selectable, writable, immutable, filterable, sortable }: FieldPolicy,
+  table: TableInfo,
 ): string {
-  const read = new Set(readable);
+  const columns = [...table.byName.values()];
+  const read = new Set(selectable);
   return [read, writable, immutable, filterable, sortable].map((list) =>
     columns.map((column) => list.has(column) ? "1" : "0").join("")
   ).join();

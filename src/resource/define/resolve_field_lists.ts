@@ -44,7 +44,7 @@ export function resolveFieldLists(
   options: FieldOptions<Row> = {},
   { table, softDelete, find }: FieldsContext,
 ): ResolvedFields {
-  const { columns } = table;
+  const columns = [...table.byName.values()];
   const pick = (list: readonly ColumnReferenceOf<Row>[], option: FieldListName): Columns =>
     new Set(list.map((reference) => find(reference, `fields.${option}`)));
   const widest = (option: FieldListName, defaultValue: Iterable<ColumnInfo>): Columns => {
@@ -62,7 +62,9 @@ export function resolveFieldLists(
     // timestamps that the service fills in.
     writable: widest(
       "writable",
-      plain.filter((column) => column !== softDelete?.field && column.writeTimestamp === null),
+      plain.filter((column) =>
+        column !== softDelete?.field && column.writeTimestamp === null && !column.rowFunction
+      ),
     ),
     immutable: widest("immutable", []),
     filterable: widest("filterable", readable),
@@ -141,11 +143,12 @@ export function isList<T>(given: readonly T[] | object): given is readonly T[] {
 }
 
 function policyOf(
-  { columns }: TableInfo,
+  { columns, byName }: TableInfo,
 ): (lists: Lists) => FieldPolicy {
   return ({ readable, immutable, ...others }) => ({
     ...others,
     readable: columns.filter((column) => readable.has(column)),
+    selectable: [...byName.values()].filter((column) => readable.has(column)),
     // Key columns are left out, because a body can contain the key of the row that it changes.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });

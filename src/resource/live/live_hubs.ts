@@ -1,5 +1,6 @@
 import type { User } from "../../auth/authorize.ts";
 import type { Credentials } from "../../auth/authenticator.ts";
+import { allRows, type Filter } from "../../filter/filter.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { ResolvedChangesOptions } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
@@ -11,17 +12,22 @@ import { LiveHub } from "../../live/live_hub.ts";
 import { repeatUpkeep } from "../../live/repeat_upkeep.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
-import { type StreamRequest, unrecordedColumnIn } from "../../live/stream/stream_request.ts";
+import {
+  columnsReadIn,
+  type StreamRequest,
+  unrecordedColumnIn,
+} from "../../live/stream/stream_request.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Include } from "../shape/output.ts";
 import { isHiddenFromRole, reportPolicyBypasses, requireShownToRole } from "./create_live_view.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../model/operation.ts";
-import { refusedLiteralProblem } from "../read/refused_literal.ts";
+import { refusedLiteralProblem } from "../read/user_filter.ts";
 
 interface LiveHubsOptions {
   /** How the changes of each database are recorded. The keys are the configured drivers. */
@@ -251,3 +257,25 @@ export const streamHeaders = {
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
+
+/**
+ * Throws a 400 if a stream would need a column of a function. The change log contains stored columns
+ * only, and the result of a function can change without a change of its row.
+ */
+export function requireStoredColumns(
+  columns: readonly ColumnInfo[],
+  filter: Filter,
+  include: readonly Include[] = [],
+): void {
+  for (const { view, order, filter } of include) {
+    const shown = [...view.visible, ...order.map(({ column }) => column)];
+    requireStoredColumns(shown, filter.unrestricted ?? allRows, view.include);
+  }
+  const computed = [...columns, ...columnsReadIn(filter)].find(({ rowFunction }) => rowFunction);
+  if (computed === undefined) return;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot subscribe with ${JSON.stringify(computed.name)}: a function of the database computes ` +
+      "it, and live streams contain only stored columns. Read it by a list",
+  );
+}

@@ -262,6 +262,8 @@ export interface CallerFields {
 /** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
 export interface FieldPolicy {
   readonly readable: readonly ColumnInfo[];
+  /** The columns that a request can select: the readable columns, and columns of functions. */
+  readonly selectable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
   /** The columns that no body can change after the row was created. Contains no key columns. */
   readonly immutable: ReadonlySet<ColumnInfo>;

@@ -19,7 +19,7 @@ import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { requirePrecondition } from "../http/etag.ts";
-import { completeReplacement } from "./replace.ts";
+import { completeReplacement } from "./update.ts";
 import type { WrittenRows } from "../model/resource.ts";
 
 interface BatchReplacePlan {

@@ -8,6 +8,7 @@ import { cacheControl, limitedReply, variesByAccept } from "../http/json_reply.t
 import {
   columnsOf,
   etagHeaders,
+  hasFunctionColumns,
   type Included,
   maskRows,
   noneIncluded,
@@ -110,7 +111,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
     const [shown] = maskRows([row], readFor(view, resource), view, included);
     const size = { limit, counted: limit - left, part: singleRowPart };
-    if (resource.etag === null) return limitedReply(200, shown, size);
+    // The ETag covers the stored row, and the result of a function can change while the row does not.
+    if (resource.etag === null || hasFunctionColumns(view)) return limitedReply(200, shown, size);
     const headers = etagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);
     return isKnown
@@ -134,5 +136,5 @@ async function withIncluded(
 
 /** Returns the columns to read: all columns if the ETag is computed from the whole row. */
 function readFor(view: View, { etag, table, stored }: Resource): readonly ColumnInfo[] {
-  return etag === null ? columnsOf(view, table) : stored;
+  return etag === null || hasFunctionColumns(view) ? columnsOf(view, table) : stored;
 }

@@ -1,12 +1,11 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
-import { csvRecords } from "../import/csv_records.ts";
+import { csvRecords, ndjsonRecords } from "../import/file_records.ts";
 import { checkImportOptions, type ImportReading, importTexts } from "../import/import_options.ts";
 import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportPlan, type ImportTransactionMode, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
-import { ndjsonRecords } from "../import/ndjson_records.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, ResourceRequest } from "../model/operation.ts";

@@ -8,7 +8,13 @@ import type { Operation } from "../model/operation.ts";
 import { type View, viewOf } from "../shape/output.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseFlag } from "../http/query_parameters.ts";
-import { hubOf, openStream, type StreamBody, streamReply } from "../live/live_hubs.ts";
+import {
+  hubOf,
+  openStream,
+  requireStoredColumns,
+  type StreamBody,
+  streamReply,
+} from "../live/live_hubs.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
@@ -41,9 +47,12 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
     subscribe.requireFields?.(resource);
     const include = resolveInclude(query.get("include"), resource);
     requireSubscribableIncludes(include);
+    const view = viewOf(resource, query.get("select"), include);
+    const filter = parseUserFilter(query.get("filter"), resource) ?? allRows;
+    requireStoredColumns(view.visible, filter, include);
     return {
-      filter: and(parseUserFilter(query.get("filter"), resource) ?? allRows, resource.undeleted),
-      view: viewOf(resource, query.get("select"), include),
+      filter: and(filter, resource.undeleted),
+      view,
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
     };

@@ -5,7 +5,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { hasEchoedValue, valuesForHooks } from "../../plan/echoed_value.ts";
 import { resolveUnchanged } from "../write/values/echoed_values.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
-import { loggedId } from "../write/values/new_row_values.ts";
+import { loggedId, withDefaults } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
 import { wholeBody } from "../write/values/batch_items.ts";
@@ -42,7 +42,7 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateReturning, updateRow } from "../write/update_and_delete.ts";
 import { and, comparison } from "../../filter/filter.ts";
 import { lessOrEqualOperator } from "../../filter/operators/operator_registry.ts";
-import { type Assignments, incrementedValue } from "../../plan/plan.ts";
+import { type Assignments, databaseDefault, incrementedValue } from "../../plan/plan.ts";
 import { integerVersionOf, type Precondition, requirePrecondition } from "../http/etag.ts";
 import { expectedVersion, nextVersion, withTimestamps } from "../write/row_version.ts";
 
@@ -247,4 +247,33 @@ function versionStep(
   return field.kind === "integer" && checksTypes && set.size > 0
     ? { from: comparison(lessOrEqualOperator, field, [maxVersion]), next: incrementedValue }
     : null;
+}
+
+/** `PUT /:id`: replaces a whole row. Omitted writable fields are reset to their default or null. */
+export const replace: typeof update = {
+  ...update,
+  name: "replace",
+
+  parse(request, resource) {
+    return parseUpdate(request, resource, (values) => completeReplacement(values, resource));
+  },
+};
+
+/** Completes a replaced row: resets the omitted columns that the client is allowed to set. */
+export function completeReplacement(
+  given: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const { table, fields, generated, etag } = resource;
+  const resettable = (column: ColumnInfo) =>
+    fields.writable.has(column) && !fields.immutable.has(column) && !column.primaryKey &&
+    !column.generated && column.writeTimestamp === null && !generated.has(column) &&
+    column !== etag?.versionField &&
+    column !== etag?.updatedAtField;
+  const replaced = withDefaults(given, resource, resettable);
+  for (const column of table.columns.filter(resettable)) {
+    if (replaced.has(column)) continue;
+    replaced.set(column, column.default === null ? null : databaseDefault);
+  }
+  return replaced;
 }

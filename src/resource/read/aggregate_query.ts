@@ -1,4 +1,4 @@
-import { allRows, type Filter, termsOnSameRow } from "../../filter/filter.ts";
+import { allRows, comparedColumns } from "../../filter/filter.ts";
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
 import { nameOfItem, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
@@ -102,9 +102,4 @@ function parseList<T>(
 function metricOf(column: ColumnInfo, { metrics }: AggregateColumns): Metric | undefined {
   const metric = metrics.get(column.name);
   return metric?.as === column ? metric : undefined;
-}
-
-function comparedColumns(filter: Filter): readonly ColumnInfo[] {
-  if (filter.kind === "compare") return [filter.column];
-  return termsOnSameRow(filter).flatMap(comparedColumns);
 }

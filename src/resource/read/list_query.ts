@@ -36,8 +36,8 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   if (relation === undefined || relation.toMany || !relation.filterable) return null;
   const target = resource.served.get(relation.target);
   if (target === undefined) return null;
-  const { sortable, readable } = target.fields;
-  const known = readable.filter((column) => sortable.has(column) && isSortable(column));
+  const { sortable, selectable } = target.fields;
+  const known = selectable.filter((column) => sortable.has(column) && isSortable(column));
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {

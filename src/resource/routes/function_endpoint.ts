@@ -226,7 +226,7 @@ function ofResult(table: TableInfo, host: Resource): Resource {
     table,
     policy: { ...host.policy, public: new Set(["read"]), publicScopes: new Map() },
     fields: {
-      readable: columns,
+      ...{ readable: columns, selectable: columns },
       writable: new Set(),
       immutable: new Set(),
       filterable: new Set(columns),

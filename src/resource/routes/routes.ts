@@ -1,8 +1,9 @@
 import { requireUser } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
-import { aggregate } from "../operations/aggregate.ts";
+import { aggregate, subscribeAggregate } from "../operations/aggregate.ts";
 import { batchCreate, create } from "../operations/create.ts";
 import { batchDelete, deleteOperation } from "../operations/delete.ts";
+import { restore } from "../operations/restore.ts";
 import { batchReplace } from "../operations/batch_replace.ts";
 import { batchUpdate } from "../operations/batch_update.ts";
 import { answerProcedure, callProcedure } from "../operations/call_procedure.ts";
@@ -14,14 +15,11 @@ import { importOperation } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
 import type { ResourceRequest } from "../model/operation.ts";
-import { restore } from "../operations/restore.ts";
-import { replace } from "../operations/replace.ts";
+import { replace, update } from "../operations/update.ts";
 import type { Procedure } from "../model/procedure.ts";
 import type { Resource } from "../model/resource.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
-import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
-import { update } from "../operations/update.ts";
 import { batchUpsert, upsert } from "../operations/upsert.ts";
 import {
   type Endpoint,

@@ -94,10 +94,14 @@ export function columnsOf(
   { visible, computed, include }: View,
   { columns, primaryKey }: TableInfo,
 ): readonly ColumnInfo[] {
-  if (computed.fields.length > 0) return columns;
+  if (computed.fields.length > 0) return [...new Set([...columns, ...visible])];
   const keys = include.flatMap(({ relation }) => relation.steps[0].own);
   const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
   return wanted.length === 0 ? primaryKey : wanted;
+}
+
+export function hasFunctionColumns({ visible }: View): boolean {
+  return visible.some(({ rowFunction }) => rowFunction !== undefined);
 }
 
 /**
@@ -205,6 +209,8 @@ function untypedValue(value: unknown): unknown {
 export interface RelationFilter {
   /** The resources that the filter reads through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
+  /** The filter without the restriction to readable related rows. Absent if there is none. */
+  readonly unrestricted?: Filter;
   /** Returns the filter over readable related rows. Without a grant, comparisons match no row. */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }

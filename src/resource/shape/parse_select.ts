@@ -34,14 +34,14 @@ export interface Selection {
  * Hidden names look like unknown names. A field that only other users can read is ignored.
  */
 export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
-  const { fields: { readable }, strictQuery, withheld } = resource;
+  const { fields: { selectable }, strictQuery, withheld } = resource;
   const items = splitNames(text);
   const names = new Set(items.map(nameOfItem));
-  const whole = readable.filter((column) => names.has(column.name));
+  const whole = selectable.filter((column) => names.has(column.name));
   if (whole.length === names.size) return { visible: whole, parts: null };
   const paths = new Map<ColumnInfo, DocumentPath["path"][]>();
   for (const item of items) {
-    const found = item.includes(".") ? documentPathOf(item, [...readable, ...withheld]) : null;
+    const found = item.includes(".") ? documentPathOf(item, [...selectable, ...withheld]) : null;
     if (found === null) continue;
     names.delete(nameOfItem(item));
     if (whole.includes(found.source) || withheld.has(found.source)) continue;
@@ -50,18 +50,18 @@ export function parseSelect(text: string, resource: Selectable, include: Include
   if (strictQuery) requireKnown(names, resource, include);
   if (paths.size === 0) return { visible: whole, parts: null };
   return {
-    visible: readable.filter((column) => names.has(column.name) || paths.has(column)),
+    visible: selectable.filter((column) => names.has(column.name) || paths.has(column)),
     parts: new Map([...paths].map(([column, list]) => [column, partsOfPaths(list) ?? []])),
   };
 }
 
 function requireKnown(
   names: ReadonlySet<string>,
-  { fields: { readable }, computed, withheld, relations, served }: Selectable,
+  { fields: { selectable }, computed, withheld, relations, served }: Selectable,
   include: Included,
 ): void {
   const shown = [
-    ...readable.map(({ name }) => name),
+    ...selectable.map(({ name }) => name),
     ...computed.fields.map(([name]) => name),
   ];
   const withoutEffect = [...[...withheld].map(({ name }) => name), ""];

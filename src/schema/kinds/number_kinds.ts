@@ -1,6 +1,5 @@
-import { compareDecimals } from "./decimal_kind.ts";
 import { isExactNumber } from "../exact_number.ts";
-import { InvalidValue, type Kind } from "../kind.ts";
+import { InvalidValue, type Kind, type ValueRules } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 
 /** 64-bit integers: numbers, or bigints beyond 2^53. */
@@ -95,4 +94,113 @@ function compareNumbers(left: unknown, right: unknown): number {
   const [a, b] = [left, right] as [number | bigint, number | bigint];
   if (a < b) return -1;
   return a > b || String(a) !== String(b) ? 1 : 0;
+}
+
+/** Decimals as strings with exactly `scale` digits after the point. */
+export const decimalKind: Kind = {
+  fromJson(value, rules) {
+    if (typeof value === "string") return fromDigits(value, rules);
+    if (typeof value === "bigint") return fromDigits(String(value), rules);
+    // The number in the body has more digits than a double.
+    if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
+    if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
+    return fromDigits(String(value), rules);
+  },
+  fromText: (text, rules) => isSpecialValue(text, "decimal") ? text : fromDigits(text, rules),
+  compare: (left, right) => compareDecimals(String(left), String(right)),
+  ordered: true,
+};
+
+/** Maximum number of digits, more than any real use needs. It limits exponents like `1e9999`. */
+const maxDigits = 1000;
+
+/**
+ * Returns the normal form of a decimal: without exponent, leading zeros, `+` and `-0`, such as
+ * `-007.50` → `-7.50` and `1e-7` → `0.0000001`. Null for other strings and above 1000 digits.
+ */
+export function plainDecimal(text: string): string | null {
+  const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  const shift = Number(exponent);
+  if (whole.length + fraction.length + Math.abs(shift) > maxDigits) return null;
+  const digits = "0".repeat(Math.max(0, -shift)) + whole + fraction +
+    "0".repeat(Math.max(0, shift - fraction.length));
+  const point = whole.length + Math.max(0, -shift) + shift;
+  const integer = digits.slice(0, point).replace(/^0+(?=\d)/, "") || "0";
+  const rest = digits.slice(point);
+  const magnitude = rest === "" ? integer : `${integer}.${rest}`;
+  return /[1-9]/.test(magnitude) ? sign + magnitude : magnitude;
+}
+
+/**
+ * Returns a {@link plainDecimal} with exactly `scale` digits after the point; null if a digit would
+ * be lost. For a negative scale, the result is a whole number with so many zeros at the end.
+ */
+export function withScale(plain: string, scale: number | null): string | null {
+  if (scale === null) return plain;
+  if (scale < 0) {
+    const whole = withScale(plain, 0);
+    return whole === null || /[1-9]/.test(whole.slice(scale)) ? null : whole;
+  }
+  const point = plain.indexOf(".");
+  const whole = point < 0 ? plain : plain.slice(0, point);
+  const fraction = point < 0 ? "" : plain.slice(point + 1);
+  if (/[1-9]/.test(fraction.slice(scale))) return null;
+  return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
+}
+
+/** Removes zeros at the end of a {@link plainDecimal}: equal numbers are then equal strings. */
+export function shortestDecimal(plain: string): string {
+  return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+}
+
+/** Returns the number of digits of a {@link plainDecimal}, without zeros at the start and end. */
+export function significantDigits(plain: string): number {
+  return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
+}
+
+/** Compares two decimals or strings of digits as numbers: `1.5` equals `1.50`. */
+export function compareDecimals(left: string, right: string): number {
+  if (left === right) return 0;
+  const leftNegative = left.startsWith("-");
+  if (leftNegative !== right.startsWith("-")) return leftNegative ? -1 : 1;
+  return leftNegative
+    ? compareMagnitudes(right.slice(1), left.slice(1))
+    : compareMagnitudes(left, right);
+}
+
+function fromDigits(text: string, rules: ValueRules): string {
+  const plain = plainDecimal(text);
+  if (plain === null) throw new InvalidValue("must be a decimal number");
+  const { precision, scale } = rules;
+  const scaled = withScale(plain, scale);
+  if (scaled === null) {
+    throw new InvalidValue(
+      scale !== null && scale < 0
+        ? `must be a multiple of 1${"0".repeat(-scale)}`
+        : `must have at most ${scale} digits after the point`,
+    );
+  }
+  // SQL does not count the zeros that a negative scale requires against the precision.
+  const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
+  if (digitsCounted(scaled) > allowed) {
+    throw new InvalidValue(`must have at most ${allowed} digits`);
+  }
+  return scaled;
+}
+
+/** Returns how many digits SQL counts against the precision: all except leading zeros. */
+function digitsCounted(plain: string): number {
+  return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
+}
+
+function compareMagnitudes(left: string, right: string): number {
+  const [leftWhole = "", leftFraction = ""] = left.split(".");
+  const [rightWhole = "", rightFraction = ""] = right.split(".");
+  if (leftWhole.length !== rightWhole.length) return leftWhole.length - rightWhole.length;
+  const length = Math.max(leftFraction.length, rightFraction.length);
+  const a = leftWhole + leftFraction.padEnd(length, "0");
+  const b = rightWhole + rightFraction.padEnd(length, "0");
+  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -32,8 +32,8 @@ export function operatorResources(
         ...fields,
         writable: new Set(written),
         immutable: new Set(),
-        filterable: new Set(fields.readable),
-        sortable: new Set(fields.readable),
+        filterable: new Set(fields.selectable),
+        sortable: new Set(fields.selectable),
       },
       fieldsOf: null,
       identityOf: null,
@@ -78,7 +78,8 @@ type AllowedCallers =
   | "users by scope"
   | "nobody";
 
-interface FieldFacts extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum"> {
+interface FieldFacts
+  extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum" | "onSelect"> {
   /** The comment on the column in the database; null for none. */
   readonly description: string | null;
   /** True if no response contains the field. */
@@ -161,7 +162,7 @@ const labelNames = [
 function fieldFacts(resource: Resource, served: readonly Resource[]): readonly FieldFacts[] {
   const { table, computed } = resource;
   return [
-    ...table.columns.map((column) => columnFacts(column, resource, served)),
+    ...[...table.byName.values()].map((column) => columnFacts(column, resource, served)),
     ...computed.fields.map(([name]): FieldFacts => ({
       ...{ name, description: null, type: "computed", nullable: true, hidden: false },
       ...{ writable: false, immutable: false, filterable: false, sortable: false },
@@ -182,7 +183,8 @@ function columnFacts(
     type: isAny(column) ? "any" : column.kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !column.notNull,
-    hidden: !fields.readable.includes(column),
+    hidden: !fields.selectable.includes(column),
+    ...(column.rowFunction === undefined ? {} : { onSelect: true }),
     writable: mayWrite(column, resource),
     immutable: fields.immutable.has(column),
     filterable: fields.filterable.has(column),

@@ -1,7 +1,7 @@
 import { rawJsonMembers } from "../../../schema/exact_json.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
-import type { ChangesEngine } from "../../../db/engine/changes_engine.ts";
+import type { ChangesEngine } from "../../../db/engine/engine.ts";
 import { decodePostgresCell, logTableNameSql } from "../sql/change_log_schema.ts";
 import { openPostgresChangeLog } from "./postgres_change_log.ts";
 import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";

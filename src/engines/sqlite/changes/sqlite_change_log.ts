@@ -12,7 +12,7 @@ import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
 import { namedColumns, selectNamed } from "../../../db/named_columns.ts";
 import { newEpoch } from "./set_up_sqlite_log.ts";
-import type { OpenSourceOptions } from "../../../db/engine/changes_engine.ts";
+import type { OpenSourceOptions } from "../../../db/engine/engine.ts";
 
 export interface SqliteChangeLogOptions extends Pick<OpenSourceOptions, "changes" | "hints"> {
   readonly driver: Driver;

@@ -3,11 +3,7 @@ import { catching } from "../../../runtime/maybe_promise.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteText, type SqlValue } from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
-import type {
-  ChangesEngine,
-  PollingListener,
-  PollingMethod,
-} from "../../../db/engine/changes_engine.ts";
+import type { ChangesEngine, PollingListener, PollingMethod } from "../../../db/engine/engine.ts";
 import { decodeSqliteCell, parseSqliteImage } from "../sql/image_json.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 import { openSqliteChangeLog } from "./sqlite_change_log.ts";

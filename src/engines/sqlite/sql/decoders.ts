@@ -8,8 +8,7 @@ import {
   parseInstant,
 } from "../../../schema/instant.ts";
 import type { ColumnKind } from "../../../schema/kind.ts";
-import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
-import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
+import { numberOrBigint, plainDecimal, withScale } from "../../../schema/kinds/number_kinds.ts";
 import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import {
   type ColumnInfo,

@@ -2,11 +2,14 @@ import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { bytesToBase64, bytesToHex, hexToBytes } from "../../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
 import { isBlobLiteral, looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
-import { significantDigits, withScale } from "../../../schema/kinds/decimal_kind.ts";
+import {
+  numberOrBigint,
+  significantDigits,
+  withScale,
+} from "../../../schema/kinds/number_kinds.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isInstant } from "../../../schema/instant.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
-import { numberOrBigint } from "../../../schema/kinds/number_kinds.ts";
 import { isAny } from "../../../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";

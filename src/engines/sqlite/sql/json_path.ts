@@ -1,4 +1,4 @@
-import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
+import { plainDecimal } from "../../../schema/kinds/number_kinds.ts";
 import { type Fragment, identifier, join, rawSql, sql } from "../../../sql/fragment.ts";
 import {
   isJsonIndex,

@@ -1,5 +1,5 @@
 import { isWhole, kindProperties } from "../../../schema/kinds/kind_properties.ts";
-import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
+import { plainDecimal } from "../../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
 import {

@@ -118,6 +118,8 @@ function parseAll(
         const hint = errors.length < maxHints ? didYouMean(name, fieldsToName(resource, use)) : "";
         errors.push(fault(name, `is not a field${hint}`));
       }
+    } else if (column.rowFunction && resource.fields.selectable.includes(column)) {
+      if (errors.length < maxErrors) errors.push(fault(name, "is computed by a function"));
     } else if (use.immutable?.has(column) === true) {
       if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {

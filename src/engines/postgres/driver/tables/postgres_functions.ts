@@ -5,9 +5,10 @@ import type {
   FunctionArgument,
   FunctionResult,
 } from "../../../../db/functions/database_function.ts";
-import type { LeftOut } from "../../../../db/introspection.ts";
+import type { IntrospectOptions, LeftOut } from "../../../../db/introspection.ts";
+import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
-import { schemaOf } from "./postgres_catalogue.ts";
+import { type CatalogueTable, schemaOf } from "./postgres_catalogue.ts";
 import type { PostgresTypes } from "./postgres_types.ts";
 
 /** An argument or a result column of a function in the catalog. */
@@ -23,8 +24,9 @@ interface Parameter {
 const functionFacts = {
   schema: cell.text("n.nspname"),
   name: cell.text("p.proname"),
+  signature: cell.text("p.oid::regprocedure"),
   description: cell.textOrNull("obj_description(p.oid, 'pg_proc')"),
-  isQuery: cell.flag("p.provolatile <> 'v'"),
+  volatility: cell.text("p.provolatile"),
   isSet: cell.flag("p.proretset"),
   isDefiner: cell.flag("p.prosecdef"),
   mayCall: cell.flag(`has_function_privilege(p.oid, 'EXECUTE') OR EXISTS (SELECT FROM pg_roles r
@@ -40,6 +42,19 @@ const functionFacts = {
   typeName: cell.text("y.typname"),
   isComposite: cell.flag("y.typtype = 'c'"),
   isPseudo: cell.flag("y.typtype = 'p'"),
+  /** The table whose row is the only argument, or null. */
+  rowOf: cell.textOrNull("w.oid"),
+  hasColumn: cell.flag(`EXISTS (SELECT FROM pg_attribute a
+    WHERE a.attrelid = w.oid AND a.attname = p.proname AND NOT a.attisdropped)`),
+  /** True if each role that reads the table may call the function, and may read all columns. */
+  mayCallOnRows: cell.flag(`NOT EXISTS (SELECT FROM pg_roles r
+    WHERE (r.rolname IN (SELECT json_array_elements_text($2::json))
+        OR r.rolname = current_user AND json_array_length($2::json) = 0)
+      AND has_any_column_privilege(r.oid, w.oid, 'SELECT')
+      AND NOT (has_function_privilege(r.oid, p.oid, 'EXECUTE')
+        AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+        AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = w.oid AND a.attnum > 0
+          AND NOT a.attisdropped AND NOT has_column_privilege(r.oid, w.oid, a.attnum, 'SELECT'))))`),
   tableSchema: cell.textOrNull(schemaOf("k.oid", "b.nspname")),
   table: cell.textOrNull("k.relname"),
 };
@@ -54,15 +69,17 @@ const uncallable = `'trigger', 'event_trigger', 'internal', 'language_handler', 
 export async function readFunctions(
   connection: Connection,
   schemas: string,
-  roles: readonly string[],
+  { roles = [], functions: wanted = [] }: IntrospectOptions,
 ): Promise<readonly CatalogueFunction[]> {
-  return await selectNamed(
+  const catalogue = await selectNamed(
     connection,
     functionFacts,
     `FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
      JOIN pg_type y ON y.oid = p.prorettype
      LEFT JOIN pg_class k ON k.oid = y.typrelid AND k.relkind IN ('r', 'p', 'v', 'm', 'f')
      LEFT JOIN pg_namespace b ON b.oid = k.relnamespace
+     LEFT JOIN pg_class w ON p.pronargs = 1 AND w.reltype = p.proargtypes[0]
+       AND w.relkind IN ('r', 'p', 'v', 'm', 'f')
      WHERE n.nspname IN (SELECT json_array_elements_text($1::json)) AND p.prokind = 'f'
        AND y.typname NOT IN (${uncallable}) AND p.proname !~ '^_service_'
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass
@@ -72,6 +89,72 @@ export async function readFunctions(
     schemas,
     JSON.stringify(roles),
   );
+  const known = new Set(catalogue.map(({ name }) => name));
+  const missing = wanted.find((name) => name !== "*" && !known.has(name));
+  if (missing === undefined) return catalogue;
+  const hint = didYouMean(missing, [...known]);
+  throw new Error(`Cannot find the function "${missing}": there is none of this name${hint}`);
+}
+
+/**
+ * Finds the functions whose only argument is a row of a described table. Such a function becomes a
+ * column of the table, by the OID of the table. If its argument has a name, and no other function
+ * has the same name, it can be a procedure, too. `others` are all functions that can be procedures.
+ */
+export function findRowFunctions(
+  catalogue: readonly CatalogueFunction[],
+  wanted: readonly string[],
+  tables: readonly CatalogueTable[],
+  types: PostgresTypes,
+) {
+  const byId = new Map(tables.map((table) => [table.id, table]));
+  const columns = new Map<string, ColumnInfo[]>();
+  const others: CatalogueFunction[] = [];
+  const leftOut: LeftOut[] = [];
+  const byName = Map.groupBy(catalogue, ({ name }) => name);
+  for (const one of catalogue) {
+    const table = one.rowOf === null ? undefined : byId.get(one.rowOf);
+    const mayBeProcedure = one.parameters[0]?.name !== "" && byName.get(one.name)?.length === 1;
+    if (table === undefined || mayBeProcedure) others.push(one);
+    if (table === undefined || !(wanted.includes("*") || wanted.includes(one.name))) continue;
+    const described = columnOf(one, table, types);
+    if (typeof described !== "string") {
+      const known = columns.get(table.id) ?? [];
+      // Functions of several schemas can have one name. The first served schema precedes others.
+      if (known.some(({ name }) => name === one.name)) continue;
+      columns.set(table.id, [...known, described]);
+    } else if (!mayBeProcedure) {
+      leftOut.push({ table: one.signature, reason: described });
+    }
+  }
+  return { columns, others, leftOut };
+}
+
+/** Returns the column that a function computes, or the reason why it computes none. */
+function columnOf(
+  given: CatalogueFunction,
+  { label }: CatalogueTable,
+  types: PostgresTypes,
+): ColumnInfo | string {
+  const { schema, name, isDefiner, description, volatility } = given;
+  if (given.isSet || given.isComposite) return "it returns rows, and a column has one value";
+  const column = given.isPseudo ? null : types.column(name, given.type);
+  if (column === null) return `its result has the type ${given.typeName}`;
+  if (given.hasColumn) return `${label} has a column of this name`;
+  if (volatility === "v") {
+    return `it is VOLATILE: ALTER FUNCTION ${given.signature} STABLE makes it a column of ${label}`;
+  }
+  if (!given.mayCallOnRows) {
+    return `a role that reads ${label} may not call it, or may not read all columns`;
+  }
+  return {
+    ...column,
+    rowFunction: { schema, name, isDefiner },
+    generated: true,
+    // The result of a STABLE function can depend on the time, and on other rows.
+    varies: volatility === "s",
+    description,
+  };
 }
 
 /** Describes the functions that were requested, and says why some cannot be called. */
@@ -80,15 +163,9 @@ export function describeFunctions(
   wanted: readonly string[],
   types: PostgresTypes,
 ): { readonly functions: readonly DatabaseFunction[]; readonly leftOut: readonly LeftOut[] } {
-  const byName = Map.groupBy(catalogue, ({ name }) => name);
-  const missing = wanted.find((name) => name !== "*" && !byName.has(name));
-  if (missing !== undefined) {
-    const hint = didYouMean(missing, [...byName.keys()]);
-    throw new Error(`Cannot find the function "${missing}": there is none of this name${hint}`);
-  }
   const functions: DatabaseFunction[] = [];
   const leftOut: LeftOut[] = [];
-  for (const [name, [first, second]] of byName) {
+  for (const [name, [first, second]] of Map.groupBy(catalogue, ({ name }) => name)) {
     if (first === undefined || !(wanted.includes("*") || wanted.includes(name))) continue;
     const described = second === undefined
       ? describeFunction(first, types)
@@ -125,8 +202,8 @@ function describeFunction(
   }
   const result = resultOf(given, types);
   if (result === null) return `its result has the type ${given.typeName}`;
-  const { description, isQuery, isDefiner } = given;
-  return { schema, name, description, isQuery, isDefiner, args, result };
+  const { description, volatility, isDefiner } = given;
+  return { schema, name, description, isQuery: volatility !== "v", isDefiner, args, result };
 }
 
 /** The pseudo-types. A client cannot send a value of such a type. */
