@@ -183,7 +183,6 @@ async function observeDatabases<Config extends ParsedConfig>(
   };
 }
 
-/** Returns an observer that counts observations by kind, and passes each to `next`. */
 function createObservationCounter(metrics: Metrics, next: Observer): Observer {
   const family = metrics.counter("resource_api_observations_total", {
     help:

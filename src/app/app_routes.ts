@@ -171,7 +171,6 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   });
 }
 
-/** Returns an app that serves resources to the user that the dashboard has set for a request. */
 function innerApp(
   served: DashboardDependencies,
   table: RouteTable,

@@ -144,7 +144,6 @@ function trialsOf(app: CallsFromCode<unknown>, user: User | null, row: CheckedRo
   return api[rowTrials](row.resource);
 }
 
-/** Returns a message if the right to an operation differs from the expected right, or null. */
 async function differenceOf(
   operation: string,
   row: CheckedRow,

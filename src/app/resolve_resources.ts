@@ -154,7 +154,6 @@ function foreignKeys({ type, steps: [first, second] }: Relation): readonly Colum
   return [...first.other, ...(second === undefined ? [] : second.own)];
 }
 
-/** Requires that every column of a link table can be filled, unless a resource serves the table. */
 function requireFillableLink(relation: Relation, served: ReadonlySet<TableInfo>): void {
   const link = relation.steps[0].table;
   if (relation.type !== "manyToMany" || served.has(link)) return;

@@ -63,7 +63,6 @@ function adviseIndexes(
 /** A test call of a scope with an example user. */
 interface Trial {
   readonly name: string;
-  /** The name of the policy, or null if the scope is a plain function. */
   readonly policyName: string | null;
   readonly caller: string;
   /** True if the service must not start after an error of the function. */

@@ -63,7 +63,6 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** Returns the rows that the user may read, or `own` if the user may read no rows. */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return chain(

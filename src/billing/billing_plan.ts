@@ -67,7 +67,6 @@ export class BillingPlans {
     return this.#byPrice.get(priceId);
   }
 
-  /** Returns the plans of the paid prices, without prices that belong to no plan. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
     return prices.flatMap((line) => {
       const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);

@@ -23,7 +23,6 @@ export interface CliService {
   readonly subject: string;
   /** The rights of callers; null if a configuration file defines them. */
   readonly rights: CliRights | null;
-  /** The file with the accounts; undefined for a service without accounts. */
   readonly accountsIn?: string | undefined;
   /** A sentence that says which changes live streams show; undefined to print none. */
   readonly streams?: string | undefined;
@@ -140,7 +139,6 @@ function unauthorized(message: string): Problem {
 export interface CliRights {
   /** The bearer token for requests; null if no request needs one. */
   readonly token: string | null;
-  /** True if reads need the token, too, and not only writes. */
   readonly readsNeedToken: boolean;
   /** True if only programs on this machine may send requests. See {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;

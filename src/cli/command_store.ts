@@ -25,7 +25,6 @@ export interface StoreAccess {
 
 /** The key-value store of a command for accounts, API keys, credits or the search outbox. */
 interface CommandStore {
-  /** The configuration; null if the command reads no configuration file. */
   readonly config: ServiceConfig | null;
   /** A value for the option `kv`; undefined if the configuration has no store, or `:memory:`. */
   readonly option: KeyValueOption | undefined;

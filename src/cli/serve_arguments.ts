@@ -38,7 +38,6 @@ export interface ServeCommand extends SourceArguments {
   readonly users: boolean;
   /** The file or URL of the store with the accounts; null without the option `--kv`. */
   readonly kv: string | null;
-  /** Number of worker processes; null to serve in this process. */
   readonly workers: number | null;
 }
 

@@ -63,7 +63,6 @@ function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   return [{ condition: after && compileFromPosition(order, after, dialect, false), order }];
 }
 
-/** Returns true if a filter rejects every row in which the column is NULL. */
 function excludesNull(where: Filter, column: ColumnInfo): boolean {
   if (where.kind === "and") return where.terms.some((term) => excludesNull(term, column));
   return where.kind === "compare" && where.column === column && where.path === undefined &&
@@ -197,7 +196,6 @@ function orderedRanges(
   return [...equals, beyond, ...nulls];
 }
 
-/** Returns the range of rows with NULL in the first key, or the part of it after a position. */
 function withoutFirst(
   rest: readonly OrderKey[],
   after: readonly SqlValue[] | null,

@@ -65,7 +65,6 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
   ]);
 }
 
-/** Returns the string of an operand, or null if the operand is a value of the column. */
 function operand(value: unknown, { takes }: Operator): string | null {
   if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);

@@ -117,7 +117,6 @@ export function notRule<Of = AnyTable>(rule: Rule<Of>): Rule<Of> {
   return combined([rule], (...[filter]) => not(filter!));
 }
 
-/** Returns true for a filter, and false for a rule that must still be resolved to a filter. */
 function isResolved<Of>(rule: Rule<Of>): rule is Filter<Of> {
   return rule?.kind !== "draft" && rule?.kind !== "text";
 }
@@ -260,7 +259,6 @@ export function filterOfTemplate(
   });
 }
 
-/** Creates the function that resolves comparisons of a template. `values` replace placeholders. */
 function createPlaceholderResolver(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
     syntax.values.some((literal) => templateValueIndex(literal) !== null)

@@ -16,7 +16,6 @@ import { callback, flag, whole } from "../options/option_kinds.ts";
 import { anonymousClass } from "./budget/budget_options.ts";
 
 export interface OperationProtection {
-  /** The rate limit of the resource, which all its operations share. */
   readonly rateLimit: RateLimiter | null;
   /** Cost of one item in tokens of the caller's budget; 0 if no budget applies. */
   readonly cost: number;

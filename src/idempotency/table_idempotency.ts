@@ -142,7 +142,6 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Returns what a claim of the key finds in this record; null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundKeyRecord | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;

@@ -9,7 +9,6 @@ export class RecordsByClient {
     return this.#bytes;
   }
 
-  /** Adds the newest record of a client. */
   add(name: string, code: string, size: number): void {
     const share = this.#shares.get(name) ?? { sizes: new Map<string, number>(), bytes: 0 };
     this.#shares.set(name, share);

@@ -11,7 +11,6 @@ export interface HealthListenerOptions {
   readonly address: ListenAddress;
   /** Maximum number of connections that can wait for their requests. */
   readonly maxWaiting: number;
-  /** Responds to a request for `/healthz`. */
   readonly answer: (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
   readonly clock: Clock;
 }

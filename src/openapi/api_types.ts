@@ -182,7 +182,6 @@ function member(name: string, type: string, isOptional = false): string {
   return `  ${propertyName(name)}${isOptional ? "?" : ""}: ${type};`;
 }
 
-/** Returns a description as a comment of TypeScript, or an empty string without a description. */
 function comment({ description }: { readonly description?: string }, indent: string): string {
   if (description === undefined) return "";
   const lines = description.replaceAll("*/", "*\\/").split(/\r\n?|[\n\u2028\u2029]/);

@@ -119,7 +119,6 @@ const filter: JsonSchema = {
   description: "Which rows, in the filter language; it must not be empty.",
 };
 
-/** The schemas of the bodies. An operation without an entry has no body, or no JSON body. */
 const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSchema) | null>> = {
   ...{ list: null, get: null, delete: null, count: null, search: null, aggregate: null },
   ...{ subscribe: null, "subscribe-aggregate": null, import: null, export: null, restore: null },
@@ -154,7 +153,6 @@ function itemsOf(items: JsonSchema, maxItems: number): JsonSchema {
   return objectSchema({ items: { type: "array", maxItems, items } });
 }
 
-/** Returns the codes of the problems with which a route of a resource can respond. */
 function possibleProblems(
   route: Route,
   resource: Resource,

@@ -176,7 +176,6 @@ function included(resource: Resource, names: ComponentNames): JsonSchema {
   );
 }
 
-/** Returns the schema of the member with the metrics of related rows. */
 function includedMetrics({ relations, served }: Resource): JsonSchema {
   const properties = [...relations.values()].flatMap(({ name, target, toMany }) => {
     const resource = toMany ? served.get(target) : undefined;

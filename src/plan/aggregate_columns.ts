@@ -16,7 +16,6 @@ export interface AggregateColumns {
   /** The virtual table. A name that a column and a metric share means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
-  /** The keys by which rows can be grouped, by column name. */
   readonly keys: ReadonlyMap<string, GroupKey>;
   /** The metrics by name: `count`, `sum_x`, `avg_x`, `min_x` and `max_x` for a column `x`. */
   readonly metrics: ReadonlyMap<string, Metric>;

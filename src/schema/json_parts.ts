@@ -56,7 +56,6 @@ function holdsObjects(value: unknown, levels: number): value is object {
   return members.some((member) => typeof member === "object" && member !== null);
 }
 
-/** Returns the JSON of a value; undefined for a value without JSON, such as a function. */
 function textOf(value: unknown): string | undefined {
   return writeJson(value);
 }

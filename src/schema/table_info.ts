@@ -31,7 +31,6 @@ export type TimestampFormat =
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** The formats that are strings and not numbers. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /** The format in tables of the service: its fixed width lets strings sort by time. */
@@ -62,7 +61,6 @@ export interface DatabaseType {
   readonly configuration?: string | null;
 }
 
-/** The type of a SQLite column that can contain both numbers and strings. */
 export const anyType: DatabaseType = Object.freeze({
   sqlName: "any",
   shape: { kind: "any" } as const,
@@ -162,7 +160,6 @@ export interface ColumnInfo extends ValueRules {
   readonly description: string | null;
 }
 
-/** A nullable column without constraints in a table of the service. */
 export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
   ...unrestrictedRules,
   notNull: false,

@@ -12,7 +12,6 @@ export interface DocumentTable extends LocalIndex {
   readonly shape: string;
   /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
-  /** Returns a SELECT of at most `most` keys in index order, starting after a key if given. */
   keysAfter(after: Key | null, most: number): Fragment;
 }
 

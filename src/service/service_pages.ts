@@ -90,7 +90,6 @@ export interface PageRequest {
 interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
-  /** The key-value store, or null if none is configured. */
   readonly store: KeyValue | null;
   /** True if requests still succeed when the store fails. */
   readonly isStoreDispensable: boolean;

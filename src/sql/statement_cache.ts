@@ -45,12 +45,10 @@ export class StatementCache {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
 
-  /** Returns the node from which the parts of a template start. */
   template(strings: SqlStrings): CacheNode {
     return this.#placeAt(strings, this.#templates);
   }
 
-  /** Returns the node from which the fragments of a list with this separator start. */
   list(separator: string): CacheNode {
     return this.#placeAt(separator, this.#lists);
   }

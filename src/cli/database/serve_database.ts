@@ -128,7 +128,6 @@ export async function serveDatabase(
   };
 }
 
-/** The path of a table `auth` if the routes of the accounts have the path `auth`. */
 const pathWithAccounts = "tables.auth";
 
 /** Returns a sentence about live streams, with the names of tables that have none. */

@@ -212,7 +212,6 @@ export function openSupervisorChannel() {
     else if (order !== null) take(order);
   });
   return {
-    /** Resolves with the supervisor's first order: to listen. */
     listenOrder: listenOrder.promise,
     /** Resolves when the supervisor has ended for any reason. */
     lost: lost.promise,

@@ -152,7 +152,6 @@ export function enveloped(
   return { [envelope]: message };
 }
 
-/** Returns a worker's report in a message; null for other messages. */
 function reportIn(message: unknown): WorkerReport | null {
   // The cast is safe: the worker runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as WorkerReport | null;

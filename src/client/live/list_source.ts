@@ -22,7 +22,6 @@ interface UntypedListOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** Creates a live list's store. The list starts with the rows of `seed`, if there is one. */
 function createLiveListStore(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,

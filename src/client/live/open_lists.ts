@@ -19,9 +19,7 @@ export interface OpenList {
 export interface ShownOverlays {
   /** Returns the rows to show in a list, and the number of unconfirmed writes applied to them. */
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
-  /** Called when a list has received a message from its stream. */
   receive(list: OpenList, message: LiveMessage): void;
-  /** Called when a list has lost its last listener. */
   closed(): void;
 }
 

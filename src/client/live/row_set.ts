@@ -7,7 +7,6 @@ export class RowSet {
   #changes = new Map<string, LiveRow | null>();
   /** True if the pending changes are all rows of the list and replace its rows. */
   #isSnapshot = false;
-  /** The rows, by the string forms of the row ids. */
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each commit creates a new list, which is never modified. */
   items: readonly LiveRow[] = [];

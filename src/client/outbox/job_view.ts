@@ -24,7 +24,6 @@ export interface RowEffect {
 export interface TabJobs {
   /** The jobs by id, in the order in which lists show them. */
   readonly jobs: Map<string, Job>;
-  /** The created rows, by the id of the creating job. */
   readonly created: Map<string | null, CreatedRow>;
   /** How sent requests have changed ETags, by idempotency key, until lists show the changes. */
   readonly sent: Map<string | null, RowEffect>;
@@ -49,7 +48,6 @@ export interface OutboxState {
 
 /** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
 export interface JobView extends Store<OutboxState> {
-  /** Shows the state of a job. `row` is the row of its response, if it has one. */
   show(job: Job, row?: JobRow | null): void;
   /** Shows the stored jobs. A job that another tab has removed ends here one second later. */
   showStored(stored: readonly Job[]): void;

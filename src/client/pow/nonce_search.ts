@@ -13,7 +13,6 @@ export interface Challenge {
 
 /** The state of one search for a nonce, which this thread and all workers share. */
 export interface NonceSearch {
-  /** Returns the nonce, or null until it is found. */
   found(): string | null;
   /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;

@@ -23,7 +23,6 @@ export function createTokens(source: CreateClientOptions["token"]) {
   }
 
   return {
-    /** Returns the token for a new request. */
     current: () => refreshing ?? ask(false),
     // Another request may already have refreshed the refused token.
     /** Returns a token newer than `refused`, or no token (a falsy `value`). */

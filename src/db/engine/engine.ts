@@ -20,7 +20,6 @@ export interface DatabaseEngine extends EngineParts {
   readonly changes: ChangesEngine;
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
-  /** The roles of the engine, or null if databases of the engine have no roles. */
   readonly roles: RolesEngine | null;
   /** Loads the migrations, which most processes do not need. */
   migrations(): Promise<MigrationsEngine>;
@@ -221,7 +220,6 @@ export interface ChangeSource {
 export interface RowHistorySql {
   /** Returns SQL that is true if a change is of this table. `place` returns a placeholder. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
-  /** Returns SQL that is true if the column in a row image can have the value of a key. */
   mayHave(
     column: ColumnInfo,
     value: string,

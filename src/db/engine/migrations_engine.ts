@@ -66,7 +66,6 @@ export interface MigrationRunEngine {
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work` in `apart` with the connection's own role and settings instead of a file's. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
-  /** Returns the statements that undo the settings which the statements of a file have made. */
   undoSettings(statements: readonly string[]): readonly string[];
   /** Returns the names of the indexes that a failed concurrent build has left. */
   unusableIndexes(connection: Connection): Promise<readonly string[]>;

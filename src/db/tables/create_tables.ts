@@ -64,7 +64,6 @@ async function create(
   }
 }
 
-/** Returns the table without the foreign keys to tables that are created later, and these keys. */
 function split(
   table: TableInfo,
   after: readonly TableInfo[],

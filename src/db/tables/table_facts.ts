@@ -100,7 +100,6 @@ const roleRecheckMs = 60_000;
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
-  /** The limits by table. A limit is null if the role has none. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
   /** The bypassed policies that were already reported, so that each is reported only once. */
   readonly reportedBypasses: Set<string> = new Set();

@@ -204,7 +204,6 @@ function resultColumn(
 export type SqlToken =
   /** A word as written, and in upper case for comparisons with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
-  /** A quoted identifier, without its quotes. */
   | { readonly kind: "quoted"; readonly text: string }
   /** A number, or a string without its quotes, in the SQL itself. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }

@@ -27,7 +27,6 @@ export type ValuePlace =
     /** `bare` directly after IN, `opened` inside the parentheses after IN, or else `none`. */
     readonly list: "none" | "bare" | "opened";
   }
-  /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
   /** A value in a later SELECT of a UNION. The first SELECT has this column at its position. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
@@ -164,7 +163,6 @@ function besideValue(
   return isSign(tokens[index + 1], ...comparisons) ? columns.startingAt(index + 2) : null;
 }
 
-/** Returns the last token of the operand that a comparison has before the value. */
 function operandBefore(tokens: readonly SqlToken[], index: number): number | null {
   let at = index - 1;
   if (isSign(tokens[at], ...comparisons)) return at - 1;

@@ -23,7 +23,6 @@ export function inferViewKeys(
   }
 }
 
-/** Adds the table's key to a view. Returns null if the view has a key, or no key is known. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -42,7 +41,6 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Marks more columns of a view as stored. Returns null if no other column is known as stored. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -89,9 +87,7 @@ export function inheritWriteRules(
 const setByTrigger = "the value that a trigger sets";
 
 interface ViewSources {
-  /** The table or view from which a simple view selects. */
   readonly base: TableDraft;
-  /** For each column of the view, the column of `base`, or null for an expression. */
   readonly sources: readonly (ColumnDraft | null)[];
 }
 
@@ -109,7 +105,6 @@ function findSources(
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 
-/** Returns the table's column for each column of a view, or null for an expression. */
 function sourcesOf(
   columns: SimpleView["columns"],
   base: TableDraft,

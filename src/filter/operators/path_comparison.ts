@@ -124,7 +124,6 @@ function asText(column: ColumnInfo): ColumnInfo {
   return { ...column, kind: "text" };
 }
 
-/** Returns a dialect in which operators compare the value in the document, as this type. */
 function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect): Dialect {
   const operand = () => value[type];
   return {

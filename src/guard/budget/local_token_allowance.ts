@@ -8,7 +8,6 @@ import type { KeyChange } from "../../kv/key_change.ts";
 export interface TakeResult {
   readonly limit: BucketPolicy;
   readonly isGranted: boolean;
-  /** Number of tokens taken; negative if tokens were returned. */
   readonly amount: number;
   readonly left: Bucket;
 }
@@ -27,7 +26,6 @@ export class LocalTokenAllowance implements LeaseHolder {
   #total: Bucket;
   /** Number of leased tokens that are not spent yet. `#total` includes them. */
   #held = 0;
-  /** Number of tokens in the lease at its start. */
   #share = 0;
   /** End of the lease, a monotonic time like the next two. */
   #heldUntil = 0;
@@ -247,7 +245,6 @@ interface DrawRequest extends TokenDemand {
 
 interface DrawResult {
   readonly isGranted: boolean;
-  /** Number of tokens drawn; negative if tokens were returned. */
   readonly amount: number;
   readonly share: number;
   /** The bucket in the store after the draw. */

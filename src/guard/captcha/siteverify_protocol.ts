@@ -35,7 +35,6 @@ export const siteVerifyOptionRules = {
   fetch: callback<typeof fetch>(),
 } satisfies Described<SiteVerifyOptions>;
 
-/** The properties in which the vendors' siteverify protocols differ. */
 interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;

@@ -83,7 +83,6 @@ async function requireSession(
   throw new Problem("unauthorized", "This needs a session: log in");
 }
 
-/** Returns the session token of a write request. Throws if a page of another origin sent it. */
 function writingToken(
   { request }: AccountRequest,
   { cookie, trustedOrigins }: AccountService,

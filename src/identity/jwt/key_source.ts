@@ -250,7 +250,6 @@ async function verifyJwt(
   }
 }
 
-/** Creates the key set from a JWKS document. Throws for an invalid document. */
 function createKeySet(document: unknown): VerificationKey {
   // The cast is safe: jose validates the document.
   return createLocalJWKSet(document as JSONWebKeySet);

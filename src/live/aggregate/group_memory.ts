@@ -28,7 +28,6 @@ export class GroupMemory {
     this.#limits = limits;
   }
 
-  /** Size in bytes of all groups in memory. */
   get bytes(): number {
     return this.#sumOf(null);
   }

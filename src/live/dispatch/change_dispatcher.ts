@@ -126,7 +126,6 @@ export class ChangeDispatcher {
     return includeGroup;
   }
 
-  /** Leaves the include group. If it is empty now, returns the tables that it included. */
   #leaveIncludeGroup(group: SubscriberGroup): readonly TableInfo[] {
     const includeGroup = this.#includeGroups.get(group.viewKey);
     if (group.includeGroup === null || includeGroup === undefined) return [];

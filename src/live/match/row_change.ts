@@ -8,9 +8,7 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 export interface RowChange {
   /** The number of the change in the log, or of the last one if several were combined. */
   readonly seq: number;
-  /** The row before the change, or null if the row did not exist. */
   readonly before: RowImage | null;
-  /** The row after the change, or null if the row no longer exists. */
   readonly after: RowImage | null;
   /** The columns whose values differ. A filter that reads no such column keeps its result. */
   readonly changed: ColumnMask;

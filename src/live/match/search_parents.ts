@@ -37,7 +37,6 @@ export interface ParentSearch<G> {
   readonly keys: ParentKeys<G>;
 }
 
-/** Keys that lead to parents, by the id of the key, each with the groups that need the parents. */
 type ParentKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
 
 export function addParentKey<G>(keys: ParentKeys<G>, key: RelatedKey, groups: Iterable<G>): void {

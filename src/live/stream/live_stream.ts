@@ -164,7 +164,6 @@ const overloadRetryMs = 5_000;
 export interface StreamPart {
   /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
   endsAt(proposed: number): number;
-  /** Attaches the live stream. `end` ends the stream with a resume token and a delay. */
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
   endWhole(delayMs: number): void;
 }

@@ -168,7 +168,6 @@ export async function renderChanges(
   return { text: transitions.map((transition) => renderer.text(transition)).join("") };
 }
 
-/** Returns the rows whose included rows have changed; null if they are too many. */
 async function changesByIncludes(
   changes: readonly Change[],
   { group: { includeGroup }, log, to, identity }: RenderOptions,
@@ -179,7 +178,6 @@ async function changesByIncludes(
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
 
-/** Returns the rows whose filter reads changed related rows; null if they are too many. */
 async function changesByFilter(
   changes: readonly Change[],
   { group, log, to, held, identity }: RenderOptions,

@@ -68,7 +68,6 @@ export class SnapshotReader {
     this.#options = options;
   }
 
-  /** Returns a page of a group's rows that was read at `minPosition` or later. */
   async read(
     group: SubscriberGroup,
     { start, minPosition, identity }: SnapshotRequest,

@@ -147,7 +147,6 @@ function toMany(key: ServedKey): Candidate {
   };
 }
 
-/** Returns the many-to-many relation through the table of `near`, if it is a pure link table. */
 function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);

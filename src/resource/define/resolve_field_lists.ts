@@ -96,7 +96,6 @@ export function resolveFieldLists(
   };
 }
 
-/** Returns the fields that a field function has returned, except fields outside the fixed list. */
 function narrowed(
   lists: Lists,
   given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,

@@ -26,7 +26,6 @@ export class ImportRecord {
 export interface RecordFault {
   readonly path: string;
   readonly message: string;
-  /** The option with which the import would accept the record, if there is one. */
   readonly option?: AcceptingOption | undefined;
 }
 

@@ -76,7 +76,6 @@ export class SliceWriter {
     return isMended ? await this.#attempt(rows, connection, point) : failure;
   }
 
-  /** Writes all rows or none. Returns the error of rejected rows, or null. */
   async #attempt(
     rows: readonly PreparedRow[],
     connection: WriteConnection,

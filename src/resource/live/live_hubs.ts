@@ -75,7 +75,6 @@ export class LiveHubs {
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
-  /** Returns how the changes of a table are recorded, or null if they are not recorded. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null {
     return this.#recorded.get(table) ?? null;
   }

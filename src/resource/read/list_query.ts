@@ -70,7 +70,6 @@ function pathOrderOf(text: string, index: number, resource: Resource): readonly 
   }));
 }
 
-/** Returns a name for an added column, different from the names of all columns of the table. */
 function addedName(index: number, { table: { columns } }: Resource): string {
   let name = `_order${index}`;
   while (columns.some(({ dbName }) => dbName === name)) name = `_${name}`;

@@ -109,7 +109,6 @@ function resolveAggregate(
   return { ...resolveOne(item, relation, target, path), limit: 1, metrics };
 }
 
-/** Parses the filter of an include. Problems name the include that contains the filter. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

@@ -29,7 +29,6 @@ import { wholeBody } from "../write/values/batch_items.ts";
 import { type FieldError, invalidField, InvalidFields } from "../write/values/parse_fields.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
 
-/** The query parameters of a function that returns rows. */
 const rowParameters: readonly string[] = [
   ...["filter", "select", "include", "orderBy", "limit", "cursor", "offset", "totalCount"],
 ];
@@ -67,7 +66,6 @@ export async function callFunction(
   }
 }
 
-/** The kinds of errors that the statements of a function can cause. */
 const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
   ...["unique", "foreign-key", "not-null", "check", "invalid-value", "retryable"] as const,
 ]);

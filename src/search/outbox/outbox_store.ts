@@ -40,7 +40,6 @@ export class OutboxStore {
     this.#large = new HotKeys(store, { ...runtime, maxChanges: 10 });
   }
 
-  /** Changes an entry, and returns the changed entry. Rejects with a `StoreError`. */
   change(name: DocumentName, change: ChangeEntry): Promise<OutboxEntry | null> {
     return this.#hot.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
@@ -51,7 +50,6 @@ export class OutboxStore {
     });
   }
 
-  /** Changes an entry, and stores its document (UTF-8). */
   async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
     await this.#large.update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);

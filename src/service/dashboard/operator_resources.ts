@@ -136,7 +136,6 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
     ),
     procedures: proceduresOf(resource),
     etag: resource.etag !== null,
-    /** The field that marks rows as deleted; null if the resource has no soft delete. */
     softDelete: resource.softDelete?.field.name ?? null,
     searchable: resource.search !== null,
     live: resource.isSubscribable && resource.hub() !== null,
@@ -194,7 +193,6 @@ function columnFacts(
   };
 }
 
-/** Returns the resource and field that a column references. Null if that field is hidden. */
 function referenceOf(
   column: ColumnInfo,
   resource: Resource,
@@ -242,7 +240,6 @@ function rightsOf(
   };
 }
 
-/** The capability that a resource needs for an access; null if every resource has the access. */
 const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
   read: null,
   create: "enableCreate",
@@ -255,7 +252,6 @@ function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection)
   return {
     /** The budget tokens that each item costs; 0 if the access is free. */
     cost,
-    /** The limit in the syntax of the header `RateLimit-Policy`, or null without a limit. */
     rateLimit: rateLimit?.limit.header ?? null,
     /** The difficulty of the proof of work that each request needs; null for none. */
     pow: pow?.difficulty ?? null,

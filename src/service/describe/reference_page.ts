@@ -4,7 +4,6 @@ import { describePage, type ServicePage } from "../service_pages.ts";
 
 const referencePath = "/__service/reference";
 
-/** The file names of the API reference. `start.js` starts Swagger UI. */
 const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**

@@ -11,9 +11,7 @@ export interface ParsedTable {
 export interface ParsedDefinition {
   /** The definition as written in the statement, without comments at its ends. */
   readonly text: string;
-  /** The name and the type of a column. Null for a table constraint. */
   readonly column: { readonly name: string; readonly type: string } | null;
-  /** The constraints of a column. For a table constraint, only this constraint. */
   readonly constraints: readonly ParsedConstraint[];
 }
 

@@ -194,7 +194,6 @@ export interface LogPage {
   /** The log may lack changes of transactions with ids below this id, because they were purged. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
-  /** True if there are no changes after these rows. */
   readonly isComplete: boolean;
 }
 

@@ -68,7 +68,6 @@ export async function recordGap(
   await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
 }
 
-/** Creates the log if it is missing. Returns the trigger function's name, and if the log is new. */
 async function createLog(
   connection: Connection,
   wanted: string | null,

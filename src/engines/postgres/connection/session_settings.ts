@@ -47,7 +47,6 @@ function lockTimeout(waitLimitMs: number): number {
   return Math.max(1, Math.ceil(waitLimitMs));
 }
 
-/** Releases the session's locks, which a rollback does not release. */
 const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
 
 /** The statements that restore a session. Prepared statements stay. */

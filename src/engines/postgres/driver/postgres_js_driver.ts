@@ -136,7 +136,6 @@ function session(
   };
 }
 
-/** The parsed options of postgres.js, or the given options of node-postgres. */
 type Options = Readonly<Record<string, unknown>>;
 
 /** Returns the plan of a postgres.js or node-postgres client. Throws for other objects. */

@@ -114,7 +114,6 @@ interface ListenerParts {
   notified(payload: string): void;
 }
 
-/** Keeps a connection open that listens to the channels. */
 function keepListening(
   options: PostgresJsConnectionOptions,
   { channels, opened, notified }: ListenerParts,

@@ -16,7 +16,6 @@ export class PreparedStatements {
   isFull = false;
   #length = 0;
 
-  /** Returns true if a statement is already prepared, or can be prepared now. */
   admits(text: string): boolean {
     if (this.#names.has(text)) return true;
     const length = this.#length + text.length;
@@ -29,7 +28,6 @@ export class PreparedStatements {
     return true;
   }
 
-  /** Remembers that a query with this text has succeeded, so that its statement is prepared. */
   confirm(text: string, query: object): void {
     // The cast is safe: every query that postgres.js has sent has this undeclared member.
     const { statement } = query as { readonly statement: { readonly name: string } };

@@ -124,7 +124,6 @@ export class SharedWrites implements Connection {
     }
   }
 
-  /** Takes the writes of the next transaction from the waiting writes. */
   #take(): readonly WaitingWrite[] {
     let [count, length] = [0, 0];
     for (const { statement: { values } } of this.#waiting) {

@@ -8,7 +8,6 @@ import {
 import { introspectedTypeName } from "./introspected_type.ts";
 
 interface WholeDocuments {
-  /** Returns the document of a column as `jsonb`, and the type of the document. */
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
 }
 

@@ -224,7 +224,6 @@ function readMap(text: string): readonly (readonly [string, string | null])[] {
   return members;
 }
 
-/** Reads the quoted string at `at`. Both `""` and `\"` represent one quote. */
 function readQuoted(text: string, at: number): { readonly value: string; readonly end: number } {
   let value = "";
   let from = at + 1;

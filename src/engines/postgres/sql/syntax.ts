@@ -15,7 +15,6 @@ export const postgresSyntax: SqlSyntax = {
   },
 };
 
-/** Returns the end of a comment. In Postgres, comments can be nested. */
 function endOfNestedComment(script: string, at: number): number {
   let depth = 0;
   for (const match of script.slice(at).matchAll(/\/\*|\*\//g)) {

@@ -38,12 +38,10 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** A select list for the epoch of the log, and for the number and the mark of its last change. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** A select list for the number of the last purged change, and for the mark of the change `?`. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1

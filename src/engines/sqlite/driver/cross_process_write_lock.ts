@@ -17,7 +17,6 @@ export interface CrossProcessWriteLockOptions {
 }
 
 interface Locks {
-  /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
   /** The lock of the process that waits for `turn`. So the last writer cannot overtake it. */
   readonly next: LockFile;

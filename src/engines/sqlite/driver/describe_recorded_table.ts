@@ -115,7 +115,6 @@ function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): Record
   return { columns: [rowId, ...found.columns], key: [rowId] };
 }
 
-/** Returns a name of the row id that no column has, or else the column that is the row id. */
 function rowIdName(columns: readonly RecordedColumn[]): string | null {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return rowIdNames.find((name) => !taken.has(name)) ??

@@ -157,10 +157,8 @@ async function readUniqueIndexes(connection: Connection) {
       owner: cell.text("t.name"),
       /** True for the index of the primary key. A key without an index is the row id. */
       isKey: cell.flag("i.origin = 'pk'"),
-      /** The columns of the index. Null for an expression. */
       columns: cell.list<string | null>("json_group_array(c.name)"),
       name: cell.text("i.name"),
-      /** The statement of a partial index, or null for any other index. */
       partial: cell.textOrNull(
         "CASE i.partial WHEN 1 THEN (SELECT sql FROM sqlite_schema WHERE name = i.name) END",
       ),

@@ -78,7 +78,6 @@ export function unopenedReason(
     "be written: copy both files into such a folder, and open the copy";
 }
 
-/** Returns the path of a journal with changes, or null. */
 function changedJournal(path: string): string | null {
   const journals = [`${path}-wal`, `${path}-journal`];
   return journals.find((one) => (statSync(one, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;

@@ -76,7 +76,6 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the steps that replace renamed indexes, because SQLite cannot rename an index. */
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   return partsToRename(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [

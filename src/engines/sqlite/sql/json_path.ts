@@ -50,7 +50,6 @@ export const sqliteJsonPaths: JsonPathDialect = {
   numberKind: "text",
 };
 
-/** Returns the paths `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */
 function pathTexts(path: JsonPath): readonly string[] {
   return path.reduce<readonly string[]>(
     (texts, name) =>

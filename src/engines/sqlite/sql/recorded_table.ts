@@ -3,7 +3,6 @@ import type { ImageColumn } from "./image_json.ts";
 /** A SQLite table whose changes are recorded, with everything on which its triggers depend. */
 export interface RecordedTable {
   readonly name: string;
-  /** The columns, except columns that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
   /** The columns that identify a row in a table without row ids. */

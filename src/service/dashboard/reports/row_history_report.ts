@@ -29,7 +29,6 @@ import { readViewedUser } from "../view_token.ts";
 interface RowHistoryReportDependencies {
   readonly resources: readonly Resource[];
   readonly basePath: string;
-  /** Returns how the changes of a table are recorded, or null if they are not recorded. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 

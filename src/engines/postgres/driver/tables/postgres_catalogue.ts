@@ -123,7 +123,6 @@ const columnFacts = {
   /** For a column of a view, true if Postgres itself can write the column of the view's table. */
   isWritable: cell.flag("pg_column_is_updatable(a.attrelid, a.attnum, false)"),
   description: cell.textOrNull("col_description(a.attrelid, a.attnum)"),
-  /** The SQL that may compute the words of a `tsvector` column: its expression, or the triggers. */
   wordsSql: cell.textOrNull(`CASE WHEN b.oid = 'tsvector'::regtype THEN coalesce(
     CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END,
     (SELECT string_agg(pg_get_triggerdef(w.oid) || p.prosrc, ';') FROM pg_trigger w
@@ -188,7 +187,6 @@ export async function readUniqueIndexes(
 export interface CatalogueConstraint {
   readonly owner: string;
   readonly columns: readonly string[];
-  /** The table to which a foreign key refers, or null for a check. */
   readonly target: Pick<ForeignKeyDraft, "schema" | "table" | "references"> | null;
   readonly definition: string;
 }

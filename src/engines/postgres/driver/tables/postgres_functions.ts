@@ -42,7 +42,6 @@ const functionFacts = {
   typeName: cell.text("y.typname"),
   isComposite: cell.flag("y.typtype = 'c'"),
   isPseudo: cell.flag("y.typtype = 'p'"),
-  /** The table whose row is the only argument, or null. */
   rowOf: cell.textOrNull("w.oid"),
   hasColumn: cell.flag(`EXISTS (SELECT FROM pg_attribute a
     WHERE a.attrelid = w.oid AND a.attname = p.proname AND NOT a.attisdropped)`),

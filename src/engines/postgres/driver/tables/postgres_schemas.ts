@@ -12,7 +12,6 @@ export interface ChosenSchemas {
   readonly names: readonly string[];
   /** The schema whose tables have names without a schema. Null if there is none. */
   readonly first: string | null;
-  /** True if several schemas were requested. `*` counts as several. */
   readonly areSeveral: boolean;
   /** The schemas that have tables but were not requested. */
   readonly leftOut: readonly LeftOutSchema[];

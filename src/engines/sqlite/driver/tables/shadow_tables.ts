@@ -1,7 +1,6 @@
 /** A table, view or virtual table, as `pragma_table_list` returns it. */
 export interface TableListEntry {
   readonly name: string;
-  /** The type of the table: `table`, `view`, `virtual` or `shadow`. */
   readonly type: string;
   /** The CREATE statement. */
   readonly sql: string;
