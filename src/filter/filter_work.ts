@@ -17,7 +17,7 @@ export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Limits the work of filters in memory. Each comparison with a string asks it first. */
+/** Limits the work of filters in memory. Each comparison with a string calls `take` first. */
 export interface WorkAllowance {
   /** Returns true if this number of steps is allowed now. Counts the allowed steps. */
   take(steps: number): boolean;

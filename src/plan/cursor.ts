@@ -30,7 +30,7 @@ export interface CountedPosition {
 export interface RowPosition {
   readonly kind: "row";
   readonly key: readonly SqlValue[];
-  /** The hash of the row's values in the order. If they change, the hash differs. */
+  /** The hash of the row's values in the order. If the values change, the hash differs. */
   readonly hash: string;
 }
 

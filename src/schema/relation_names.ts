@@ -16,7 +16,7 @@ export function namesToOne(key: ForeignKeyNames): NameChoices {
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // If a table references itself, its name would fit both directions, so it is not used.
+  // If a table references itself, its name would fit both directions, so the name is not used.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }

@@ -7,7 +7,7 @@ import type { ColumnInfo, ValueShape } from "./table_info.ts";
 /**
  * Returns true if an `Accept` or `Content-Type` header asks for the safe form of JSON. In this
  * form, doubles represent all numbers exactly, so that JavaScript's `JSON.parse` loses no digits.
- * The client library uses it.
+ * The client library uses this form.
  */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");

@@ -9,7 +9,7 @@ export interface EqualityTerm {
   readonly value: unknown;
 }
 
-/** Maximum of equality terms of an indexed filter. Longer filters are evaluated for every row. */
+/** Maximum number of equality terms. Filters with more terms are evaluated for every row. */
 export const maxEqualityTerms = 16;
 
 /**

@@ -35,7 +35,7 @@ export class GroupHeldRows {
     return rest;
   }
 
-  /** Returns the events for evaluated rows. After them, no subscriber differs in these rows. */
+  /** Returns the events for evaluated rows. Afterwards, no subscriber differs in these rows. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();

@@ -35,7 +35,7 @@ export class MultiplexedStream {
   #isEnding = false;
   #isSending = false;
   #endsAt: number | null = null;
-  /** Index of the part to pull first in the next round. It rotates among the parts. */
+  /** Index of the part to pull first in the next round. The index rotates among the parts. */
   #turn = 0;
 
   /** `whenClosed` is called once, however the stream ends. */

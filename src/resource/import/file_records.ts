@@ -144,7 +144,7 @@ function unknownName(
   };
 }
 
-/** The most names of a header that are compared with all fields, which takes time. */
+/** The maximum number of header names that are compared with all fields, because this is slow. */
 const maxCompared = 200;
 
 /** Throws if another separator divides the header into more names of fields. */

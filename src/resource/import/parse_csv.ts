@@ -93,7 +93,7 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Returns true if this character code ends a field. At the end of the string, it is NaN. */
+/** Returns true if this character code ends a field. At the end of the string, the code is NaN. */
 function endsField(code: number, comma: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

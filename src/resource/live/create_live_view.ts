@@ -73,7 +73,7 @@ function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose rows the stream includes. It ignores changes of other tables. */
+/** Returns the relations whose rows the stream includes. The stream ignores other tables. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],

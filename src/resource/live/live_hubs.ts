@@ -218,7 +218,7 @@ export async function openStream(
   // No client reads the body of a HEAD response, so its stream would never end.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // One statement evaluates the filters of many streams. An invalid value would fail it for all.
+  // One statement evaluates the filters of many streams. An invalid value would fail all streams.
   const refused = await refusedLiteralProblem(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;

@@ -185,7 +185,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if Postgres can sort elements, and so lists of them: it cannot sort `json`. */
+/** Returns true if Postgres can sort elements, and so lists of these. It cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }
