@@ -37,7 +37,7 @@ import {
 import { compileReadRows, compileSearchRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 
-/** A compiled statement with its plan, from which a driver can derive the change of the rows. */
+/** A compiled statement with its plan, from which a driver can derive how rows change. */
 export interface PlannedStatement extends Statement {
   readonly plan: Plan;
 }

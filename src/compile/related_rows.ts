@@ -95,7 +95,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // The check is repeated here, because this SELECT goes through the sorted rows once more.
+    // The check is repeated here, because this SELECT reads the sorted rows again.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 

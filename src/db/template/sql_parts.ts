@@ -137,7 +137,7 @@ export function flattenTemplate(
   return { texts, parts, tokens };
 }
 
-/** Throws if a value, name or column touches a word, number or quote, and would join its token. */
+/** Throws if a value, name or column touches a word, number or quote: both would be one token. */
 function requireApart(
   texts: readonly string[],
   index: number,
@@ -163,7 +163,7 @@ function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
-/** Separates a nested text, so that its words do not merge with others and its comment ends. */
+/** Puts spaces around nested SQL, so that words do not merge, or a line break to end a comment. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }

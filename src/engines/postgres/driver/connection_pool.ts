@@ -17,7 +17,7 @@ export interface Pool<T> {
   /** Puts a connection back into the pool, or passes it to the next waiting request. */
   release(item: T): void;
   usage(): PoolUsage;
-  /** Rejects all other requests. Resolves when all connections are free, or after the limit. */
+  /** Rejects waiting and new requests. Resolves when all connections are free, or at the limit. */
   close(): Promise<void>;
 }
 

@@ -2,8 +2,8 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand for a column whose Postgres type has no column kind: cast to the type if it
- * has an order, else to text. The cast changes only domains, so indexes can be used.
+ * Returns the operand for a column whose Postgres type has no column kind: a cast to the type if
+ * it has an order, or else to text. The cast to the type changes only domains, so indexes work.
  */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,

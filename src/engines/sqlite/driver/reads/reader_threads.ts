@@ -51,7 +51,7 @@ export class ReaderThreads implements DriverThreads {
   #observe: Observer = () => {};
   #nextId = 1;
   #starting: Promise<void> | null = null;
-  /** True if the next thread starts already before a read waits for it. */
+  /** True if the next thread starts even before a read waits for it. */
   #isEager = false;
   /** False after the first start has failed: then this system has no threads. */
   #isPossible: boolean;
