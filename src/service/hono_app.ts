@@ -26,7 +26,7 @@ import { METHOD_NAME_ALL, type Result, type Router as HonoRouter } from "@hono/h
 import { TrieRouter } from "@hono/hono/router/trie-router";
 import type { User } from "../auth/authorize.ts";
 import { clientAddress } from "../guard/client_address.ts";
-import { type RequestQueues, runInTurn } from "../resource/http/large_bodies.ts";
+import { type EventLoopLimits, runInTurn } from "../resource/http/large_bodies.ts";
 import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 
 interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
@@ -249,7 +249,7 @@ interface RouteHandler {
 
 export interface BodyReadingOptions {
   readonly limits: BodyLimits;
-  readonly queues: RequestQueues;
+  readonly queues: EventLoopLimits;
   readonly trustedProxies: number;
   readonly clock: Clock;
 }

@@ -49,7 +49,7 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if this number of items is paid. A full bucket pays for any number. */
+  /** Returns true if this number of items is paid for. A full bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;

@@ -33,7 +33,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly includeGroup: AffectedGroup | null;
   /** The rows that the subscribers' clients hold, or null if the filter reads no related rows. */
   readonly heldRows: GroupHeldRows | null;
-  /** The relations from the related rows that the filter reads back to the group's own rows. */
+  /** The relations from related rows, which the filter reads, back to the group's own rows. */
   includePaths: readonly IncludePath[];
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();

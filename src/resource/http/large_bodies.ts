@@ -88,7 +88,7 @@ function tooManyWait(): Problem {
 }
 
 /** The queues of an app for requests that may keep the event loop busy for milliseconds. */
-export interface RequestQueues {
+export interface EventLoopLimits {
   readonly turns: RequestScheduler;
   readonly largeBodies: LargeBodyLimiter;
 }
@@ -100,7 +100,7 @@ export const largeBodyBytes = 32 * 1024;
 export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,
-  { turns, largeBodies }: RequestQueues,
+  { turns, largeBodies }: EventLoopLimits,
   work: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
   const inTurn = () => turns.run(request, work);

@@ -11,9 +11,9 @@ import { beforeCreate } from "../write/run_hooks.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
- * The checked values of a row to insert, and the line of its record. This is a class: if some
- * objects of a literal survive a garbage collection, V8 creates all later ones in its old
- * generation. With a literal, an import took a sixth longer and 50 MB more.
+ * The checked values of a row to insert, and the line of its record. This is a class and not an
+ * object literal: once some objects of a literal have survived a garbage collection, V8 allocates
+ * all later ones in its old generation. Then an import took a sixth longer and 50 MB more.
  */
 export class PreparedRow {
   readonly line: number;

@@ -11,7 +11,7 @@ import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/
 import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
-/** Resolves `include` to relations. Throws a 400, as a list of the related resource does. */
+/** Resolves `include` to relations. Throws a 400 for an unknown relation or an invalid option. */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
     ? noIncludes

@@ -10,7 +10,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import { operationProperties } from "../model/operation_properties.ts";
 import type { BodyParts, RecordReply, ResourceRequest } from "../model/operation.ts";
-import { largeBodyBytes, type RequestQueues, runInTurn } from "../http/large_bodies.ts";
+import { type EventLoopLimits, largeBodyBytes, runInTurn } from "../http/large_bodies.ts";
 import type { WaitingRequest } from "../http/request_scheduler.ts";
 import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import { receiveParts } from "../http/receive_parts.ts";
@@ -39,7 +39,7 @@ export interface ReceivedRequest {
   readonly caller: Caller;
 }
 
-export interface RoutedRequestOptions extends RequestQueues {
+export interface RoutedRequestOptions extends EventLoopLimits {
   readonly limits: BodyLimits;
   /** The number of proxies in front of the service whose headers about the client are trusted. */
   readonly trustedProxies: number;

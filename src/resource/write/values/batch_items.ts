@@ -41,10 +41,10 @@ export function parseItems(body: unknown, limit: number): readonly object[] {
   });
 }
 
-export function batchTooLarge(limit: number, what: string): Problem {
+export function batchTooLarge(limit: number, excess: string): Problem {
   return new Problem(
     "batch-limit-exceeded",
-    `Cannot write this batch: ${what} than the ${limit} that are allowed`,
+    `Cannot write this batch: ${excess} than the ${limit} that are allowed`,
     { details: { limit } },
   );
 }

@@ -69,7 +69,7 @@ function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   return fixes ? rows.values[0] : undefined;
 }
 
-/** Adds the defaults of omitted columns in `wanted`. Throws a 422 if a required column has none. */
+/** Adds defaults of omitted columns that `wanted` accepts. A required one without any is a 422. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table" | "notInsertable">,
