@@ -1,7 +1,7 @@
 import type { IndexedDbFactory, WebLocks } from "./web_platform.ts";
 
 /**
- * The environment of a client: requests, time, random numbers, and parts of a browser that other
+ * The environment of a client: requests, time, random numbers, and browser APIs that other
  * runtimes lack. Tests can replace it.
  */
 export interface ClientEnvironment {

@@ -6,7 +6,7 @@ export interface Transport {
   readonly baseUrl: string;
   /** The path of the service, such as `/api`. */
   readonly basePath: string;
-  /** The environment of the client: time, random numbers, and parts of a browser. */
+  /** The environment of the client: time, random numbers, and browser APIs. */
   readonly environment: ClientEnvironment;
   /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };

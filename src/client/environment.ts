@@ -1,7 +1,7 @@
 import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
-/** Returns the functions of this runtime. The parts of a browser that it lacks are undefined. */
+/** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
 export function browserEnvironment(): ClientEnvironment {
   // Some runtimes lack some of these globals, although their types declare all.
   const world = globalThis as unknown as Partial<BrowserGlobals>;

@@ -25,7 +25,7 @@ export const liveLimits = {
   maxUncheckedEvents: 10_000,
   /** Approximate number of missed changes that are sent together to a client that lags. */
   maxChangesAtOnce: 500,
-  /** If the client has not read this many bytes, the stream pauses until the client reads again. */
+  /** When this many bytes wait for the client, the stream pauses until the client reads again. */
   maxUnreadBytes: 64 * 1024,
 };
 

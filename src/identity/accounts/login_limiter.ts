@@ -29,8 +29,8 @@ export class LoginLimiter {
   readonly #turns = new Map<string, Turns>();
 
   /**
-   * Runs a login when the address has less than {@link maxAtOnce}. The login must call `hold` when
-   * it holds its tokens. If the budget then refuses the login, it is tried again when another login
+   * Runs a login when fewer than {@link maxAtOnce} logins of its address run. The login must call
+   * `hold` when it has taken its tokens from the budget. If the budget then refuses the login, it is tried again when another login
    * has returned its tokens. Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {

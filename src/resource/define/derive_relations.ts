@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows in the order in which they get their names. Keys within one schema
- * precede keys between schemas, and keys that are named after their table precede others.
+ * Groups the to-many relations in the order in which names are assigned. Foreign keys within one
+ * schema precede those between schemas. Among these, keys named after their table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

@@ -37,7 +37,7 @@ export const bigintKind: Kind = {
 /** Finite doubles. −0 becomes 0, so that all engines agree on what is equal. */
 export const realKind: Kind = {
   fromJson(value) {
-    // A number in a body with more digits than a double is rounded.
+    // A number in a body with more digits than a double can hold is rounded.
     if (isExactNumber(value)) return finite(Number(value.rawJSON));
     if (typeof value !== "number" && typeof value !== "bigint") {
       throw new InvalidValue("must be a number");
@@ -101,7 +101,7 @@ export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
-    // The number in the body has more digits than a double.
+    // The number in the body has more digits than a double can hold.
     if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);

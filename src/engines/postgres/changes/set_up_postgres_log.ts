@@ -139,7 +139,7 @@ async function resolveEpoch(connection: Connection, random: Random, isNew: boole
   await beginPostgresEpoch(connection, random);
 }
 
-/** Returns an id of the cluster, timeline and database ids, as far as the role may read them. */
+/** Joins the ids of cluster, timeline and database, without those that the role cannot read. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,

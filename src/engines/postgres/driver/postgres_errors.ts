@@ -204,7 +204,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
-  // Parsing a bound value computes nothing, so the client's value is not the cause.
+  // Postgres raises these when it evaluates an expression, and never when it parses a bound value.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),
