@@ -20,7 +20,7 @@ import { Problem } from "../problem/problem.ts";
 import { DatabaseError, databaseProblem } from "../db/database_error.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { findRefused, hasOwnType } from "../db/rejected_value.ts";
-import { refusedLiteralProblem } from "./read/user_filter.ts";
+import { refusedLiteralProblem } from "./read/refused_literal.ts";
 import { notFound } from "./rights/not_found_or_forbidden.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 import { isAsDescribed } from "../db/tables/check_tables.ts";

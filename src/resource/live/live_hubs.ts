@@ -27,7 +27,7 @@ import { addressGroup } from "../../guard/client_address.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../model/operation.ts";
-import { refusedLiteralProblem } from "../read/user_filter.ts";
+import { refusedLiteralProblem } from "../read/refused_literal.ts";
 
 interface LiveHubsOptions {
   /** How the changes of each database are recorded. The keys are the configured drivers. */

@@ -10,7 +10,7 @@ import {
   termsOnSameRow,
   withoutMissing,
 } from "../../filter/filter.ts";
-import { excerptOf, filterError, filterTooLarge } from "../../filter/syntax/filter_error.ts";
+import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
 import { filterOfRule, filterOfTemplate, type Rule } from "../../filter/rule.ts";
 import {
@@ -23,7 +23,6 @@ import {
   filterLengthsInBody,
   filterLimits,
   type FilterSyntax,
-  type Literal,
   termsOfSyntax,
 } from "../../filter/syntax/filter_syntax.ts";
 import { parseFilter } from "../../filter/syntax/parse_filter.ts";
@@ -40,10 +39,6 @@ import type { RelationFilter } from "../shape/output.ts";
 import { requireFilter } from "../../filter/resolve_scope_filter.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { DatabaseError } from "../../db/database_error.ts";
-import { findRefused, type TypedValue } from "../../db/rejected_value.ts";
-import { rawSql } from "../../sql/fragment.ts";
-import type { Problem } from "../../problem/problem.ts";
 
 /** Parses a filter over the fields that the user can filter by. Null for `""`. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
@@ -278,52 +273,4 @@ function planRelationEvaluation(
 function isUnique(columns: readonly ColumnInfo[], { primaryKey, distinct }: TableInfo): boolean {
   return columns.some(({ unique }) => unique) ||
     (distinct && primaryKey.every((column) => columns.includes(column)));
-}
-
-/**
- * Returns the problem of the first value in a filter that the database rejects for its column's
- * type, or null if there is none. Only the database knows what an `inet` or a range accepts.
- */
-export async function refusedLiteralProblem(
-  text: string | undefined,
-  resource: Resource,
-): Promise<Problem | null> {
-  if (text === undefined) return null;
-  const literals = comparisonsOf(text, resource).flatMap((one) => literalsOf(one, resource));
-  const refused = await findRefused(literals, resource.driver);
-  return refused && problemOf(refused.value, refused.error);
-}
-
-/** A value in a filter that may be invalid for its column's type in the database, e.g. `inet`. */
-interface TypedLiteral extends TypedValue {
-  readonly literal: Literal | undefined;
-}
-
-function literalsOf(
-  { syntax, comparison }: PositionedComparison,
-  { driver: { dialect } }: Resource,
-): readonly TypedLiteral[] {
-  const { column, operator, values } = comparison;
-  const { takes } = operator;
-  if (takes === "query") {
-    const read = operator.toSql(column, values, { ...dialect, operand: () => rawSql("''") });
-    return [{ column, value: null, read, literal: syntax.values[0] }];
-  }
-  const isItem = takes === "item" || takes === "items";
-  const isOfColumn = isItem || takes === "value" || takes === "list" || takes === "pair";
-  if (column.databaseType === undefined || !isOfColumn) return [];
-  return values.map((value, index) => ({
-    column,
-    value: isItem ? [value] : value,
-    literal: syntax.values[index],
-  }));
-}
-
-function problemOf({ column, literal, read }: TypedLiteral, cause: DatabaseError): Problem {
-  const { at = 0, text = "" } = literal ?? {};
-  const expected = read === undefined
-    ? `a value of the type ${column.existingType}`
-    : 'a tsquery like "fat & cat:*", in a text search configuration that exists';
-  const shown = `${excerptOf(column.name)}: ${excerptOf(text)}`;
-  return filterError(at, expected, `Cannot filter by ${shown} is not ${expected}`, cause);
 }
