@@ -18,6 +18,7 @@ import { createAggregateColumns } from "../../src/plan/aggregate_columns.ts";
 import { parseQuery } from "../../src/resource/http/query_parameters.ts";
 import { parseLiveAggregateQuery } from "../../src/resource/operations/aggregate.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
+import { Chance } from "./checker/chance.ts";
 import { logMethods } from "./log_methods.ts";
 import type { Observation } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -77,7 +78,13 @@ export async function withHub(
   const db = await engine.open();
   const { clock, advance } = handClock();
   const observations: Observation[] = [];
-  const runtime = { ...systemRuntime((observed) => observations.push(observed)), clock };
+  const chance = new Chance(1);
+  const runtime = {
+    ...systemRuntime((observed) => observations.push(observed)),
+    clock,
+    // The lives of streams and the times between their heartbeats are the same in every run.
+    random: { bytes: (length: number) => Uint8Array.from({ length }, () => chance.below(256)) },
+  };
   const info = tableInfoOf(table);
   const { related = [] } = options;
   await db.createTables([...related, table]);
