@@ -26,7 +26,7 @@ export interface AggregateOptions<
   readonly min?: readonly Min[] | undefined;
   /** The fields whose maximum values are computed. */
   readonly max?: readonly Max[] | undefined;
-  /** A filter of the groups. Its fields are keys and metrics, such as `count` and `sum_price`. */
+  /** A filter that compares the keys and metrics of groups, such as `count` and `sum_price`. */
   readonly having?: FilterInput | undefined;
   /** Keys and metrics to order by, such as `-count`. */
   readonly orderBy?: readonly string[] | undefined;

@@ -17,13 +17,13 @@ export interface ClientEnvironment {
   randomId(): string;
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;
-  /** Returns true if the page is in the background. False if it is visible or does not exist. */
+  /** Returns true if the page is in the background. Returns false in a runtime without pages. */
   isHidden(): boolean;
   /** Calls `run` when the page becomes visible or the network returns. Returns an unsubscriber. */
   onWake(run: () => void): () => void;
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;
-  /** Opens a channel between the tabs of an origin. Returns null or undefined without support. */
+  /** Opens a channel between an origin's tabs. Returns null or undefined if this is unsupported. */
   channel(name: string): BroadcastChannel | null | undefined;
   /** IndexedDB, or null or undefined if it is missing or denied, as in some private windows. */
   readonly indexedDB: IndexedDbFactory | null | undefined;

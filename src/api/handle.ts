@@ -1,8 +1,8 @@
 import type { Transport } from "./transport.ts";
 
 /**
- * The key under which a client and each of its resources expose their transport. Parts of the
- * client that are imported separately need the transport. Two copies of this package share the key.
+ * The key under which a client and each of its resources expose their transport, for separately
+ * imported parts of the client. If this package is loaded twice, both copies use the same key.
  */
 export const handle: unique symbol = Symbol.for("resource-api");
 
@@ -12,7 +12,7 @@ export interface Handle<Resource = unknown> {
   readonly transport: Transport;
   /** The path: `/api/posts` for a resource, `/api` for the client. */
   readonly path: string;
-  /** The `Api` of the resource. This member exists only for the compiler. */
+  /** The types of the resource. This member is never set. It exists only for the compiler. */
   readonly resource?: Resource;
 }
 

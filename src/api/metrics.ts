@@ -1,11 +1,11 @@
-/** @internal The member `count` of a group, present if the count or no metric was requested. */
+/** @internal The member `count` of a group. Present if requested, or if no metric was requested. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }
   : [Count] extends [false] ? unknown
   : { count?: number };
 
-/** @internal The members of a group for one metric, e.g. the sum, with a value for each field. */
+/** @internal The results of one metric for a group, e.g. of `sum`, with a value for each field. */
 export type MetricOfGroup<
   Name extends string,
   Field,
@@ -47,7 +47,7 @@ export type FieldsIn<Options, Metric extends string> = Options extends `${Metric
   ? Parts<Fields, ",">
   : never;
 
-/** @internal The metrics of related rows that these options of an item request. */
+/** @internal The metrics of related rows that the options of an `include` item request. */
 export type IncludedMetrics<Row, Options> =
   & CountOfGroup<
     "count:true" extends Options ? true : never,

@@ -102,7 +102,7 @@ export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource, Options = RowWriteOptions> {
-  /** Creates a row. With `on`, changes the row with equal values of this unique key, if any. */
+  /** Creates a row. With `on`, changes the row that has the same unique key, if there is one. */
   create(body: R["create"], options?: Options & UniqueKeyOption<R>): Promise<Tagged<R["row"]>>;
 }
 
@@ -139,7 +139,7 @@ export interface CreateBatches<R extends ApiResource> {
   ): Promise<R["row"][]>;
   /**
    * Creates any number of rows in successive batches, and returns their number. If a batch fails,
-   * the rows of earlier batches remain, and their number is the last argument of `onProgress`.
+   * the rows of earlier batches remain. The last call of `onProgress` received their number.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
@@ -155,7 +155,7 @@ export interface UpdateBatches<R extends ApiResource> {
     patch: R["update"],
     options?: WriteRequestOptions,
   ): Promise<number>;
-  /** Replaces the rows whose keys are in these bodies: all of them or none. */
+  /** Replaces all the rows whose keys are in these bodies, or none of them. */
   replaceBatch(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: WriteRequestOptions,
@@ -165,8 +165,8 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * For each body, changes the row with its key, or creates a row if there is none. The key is the
-   * primary key, or the unique key `on`.
+   * For each body, changes the row that has the body's key, or creates a row if no row has this
+   * key. The key is the primary key, or the unique key that `on` names.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
@@ -252,7 +252,7 @@ export interface ImportOptionsOf extends RequestOptions {
 /**
  * The body that replaces a row: the body that creates a row, without the fields that no update may
  * change. It can also change related rows, as the body of an update can. `Relations` are the names
- * of the relations, or `never` if any string can be one.
+ * of the relations, or `never` if the compiler does not know the names.
  */
 export type ReplaceBody<
   R extends ApiResource,

@@ -96,12 +96,12 @@ type IncludedRow<Value, Item> = Value extends readonly (infer Row)[] ? IncludedF
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
-/** @internal A related row. An item with options selects fewer fields, or includes further rows. */
+/** @internal A related row. An item with options can select fewer fields, or add further rows. */
 type IncludedFields<Row, Item> = Item extends `${string}(${string}` ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** @internal The members of a row with unknown types, like the related rows of related rows. */
+/** @internal Members of a row whose types are unknown, such as the related rows of related rows. */
 interface FurtherFields {
   /** A member of unknown type. Check its value before you use it. */
   readonly [name: string]: unknown;
@@ -129,7 +129,7 @@ export interface ApiResource {
   readonly operations?: ApiOperation;
 }
 
-/** An operation that, unlike `create`, has no body type by which an `Api` shows that it exists. */
+/** An operation without a body type. An `Api` names such operations in the member `operations`. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
 /** @internal `true` if a resource has an operation, or `false` if its `Api` excludes it. */

@@ -12,11 +12,11 @@ export interface Transport {
   readonly tokens: { current(): Promise<Bearer> };
   /**
    * Sends a request: adds the token, refreshes it once after a 401, and solves challenges. Returns
-   * a successful response of the requested type, or a 304. Throws a {@link ServiceError} for every
-   * other response, also for a 200 with a page of a proxy. If the signal aborts, throws its reason.
+   * a successful response of the requested type, or a 304. Throws a {@link ServiceError} for other
+   * responses, such as a proxy's page with status 200. If the signal aborts, throws its reason.
    */
   send(request: ClientRequest): Promise<Response>;
-  /** Objects that a client has only once, such as its live connection and its overlays. */
+  /** Objects that all parts of a client share, such as the connection of its live lists. */
   readonly parts: Map<unknown, unknown>;
 }
 

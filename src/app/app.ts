@@ -102,8 +102,8 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the response was sent, or can no longer be sent. Without it, only the
-   * request's abort signal shows that the client of a live stream has disconnected.
+   * Resolves or rejects when the response was sent, or can no longer be sent. Without this promise,
+   * only the request's abort signal shows that the client of a live stream has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
@@ -265,7 +265,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Reads the options of the resources, and opens the option `actAs` if it is set. */
+/** Reads the options of the resources. If `actAs` is set, checks its database roles, too. */
 async function readConfig(
   given: OpenConfig,
   { resolved: { actAs }, runtime, observability }: AppContext,

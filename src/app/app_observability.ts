@@ -131,7 +131,7 @@ export function openObservability(
   };
 }
 
-/** Not created by a spread, which would omit the methods of a runtime that is a class instance. */
+/** Returns the runtime with another observer. A spread would omit methods of a class instance. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {
@@ -161,7 +161,7 @@ function createTransactionMetrics(
   };
 }
 
-/** Returns the configuration with drivers that metrics and spans measure. Wraps each only once. */
+/** Returns the configuration with drivers that metrics and spans measure. Wraps a driver once. */
 async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

@@ -41,7 +41,7 @@ interface AppPagesDependencies {
   readonly store: AppStore;
 }
 
-/** Returns pages such as health checks. Throws a plain Error if a resource has such a path. */
+/** Returns pages such as health checks. Throws a plain Error if a resource has a page's path. */
 export function createAppPages(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
     AppPagesDependencies,
@@ -103,7 +103,7 @@ export async function addMcpRoute(
   });
 }
 
-/** The path is a variable, so that bundlers do not follow it: only MCP needs the package. */
+/** Bundlers do not follow an import with a variable path, so apps without MCP omit the package. */
 const creator = "../mcp/mcp_responder.ts";
 
 const mcpPath = "/__service/mcp";

@@ -97,7 +97,7 @@ export async function checkRights<Name extends string>(
 
 const ofStoredRows = ["read", "update", "delete", "subscribe"];
 
-/** Returns all operations of a row. A field in the rights of one user is tried for every user. */
+/** Returns the operations to try for all users, with each `read.FIELD` that any user may have. */
 function operationsOf({ create, rights }: CheckedRow, description: string): readonly string[] {
   const known = create === undefined ? ofStoredRows : ["create"];
   const words = Object.values(rights).flatMap(wordsOf);
@@ -164,7 +164,7 @@ async function differenceOf(
   return isExpected ? `is denied, but expected (${denial})` : "is permitted, but not expected";
 }
 
-/** The options of writes, so that resources that require `If-Match` accept them. */
+/** The options with which resources that require `If-Match` accept a write. */
 const anyVersion = { ifMatch: "*" };
 
 /** Runs an operation. Returns null, or a reason if the operation succeeded without the right. */
@@ -196,7 +196,7 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user cannot filter by the key. `get` has succeeded, and a list has the scope of `get`.
+    // The user cannot filter by the key. A list has the same scope as `get`, which has succeeded.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

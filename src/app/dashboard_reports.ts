@@ -188,7 +188,7 @@ function wrongIds(): Problem {
   );
 }
 
-/** Creates the report of the 100 callers that, by this process's data, used most of a limit. */
+/** Creates the report of the 100 callers that used most of a limit, according to this process. */
 function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",
@@ -227,7 +227,7 @@ function createProblemsReport(log: ProblemLog): Report {
   };
 }
 
-/** Creates the report of an account's credits and newest entries, by the parameter `account`. */
+/** Creates the report of the credits and newest entries of the account in parameter `account`. */
 function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
   return {
     name: "credits",

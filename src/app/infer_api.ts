@@ -13,10 +13,10 @@ import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_lik
 
 /**
  * The `Api` of a client, inferred from the configuration of its service. The type has a member for
- * each resource whose name the compiler can infer. A type that the configuration does not contain
- * is a general type such as `unknown`. Rows are `Partial` if `fields.readable` names some columns
- * or depends on the user. A computed field can be `unknown`. The command `resource-api types`
- * writes an `Api` with the precise types.
+ * each resource whose name the compiler can infer. If the configuration does not determine a type,
+ * the type is general, such as `unknown`. Rows are `Partial` if `fields.readable` names some
+ * columns or depends on the user. A computed field can be `unknown`. The command `resource-api
+ * types` writes an `Api` with the precise types.
  *
  * @example
  * ```ts
@@ -155,7 +155,7 @@ export type InferredChange<Target extends ResourceTypes, Type> = [Target] extend
     readonly create?: InferredNested<Target>;
   };
 
-/** @internal A new row nested in the body of another row, which determines its foreign key. */
+/** @internal A new row nested in another row's body. The other row determines the foreign key. */
 export type InferredNested<Target extends ResourceTypes> =
   & Partial<Target["newRow"]>
   & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }

@@ -17,7 +17,7 @@ export async function readTables(
   const tables = resources.flatMap(tablesInReach).flatMap(({ table, driver }) => {
     // A resource that only has procedures has no table in the database.
     if (table.columns.length === 0) return [];
-    // With `actAs`, the role that logs in can be without rights, so another role reads the tables.
+    // With `actAs`, the login role may have no rights on a table, so another role reads the table.
     const reader = acting === null ? driver : acting.driverOf(table);
     return reader === null ? [] : [{ table, driver: reader }];
   });

@@ -42,7 +42,7 @@ export interface ResolveResourcesDependencies {
 export interface ActAsRoleRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns a function that finds the rights of a caller's role. Null if no role lacks rights. */
+  /** Returns a function that finds a caller's rights to columns. Null if no role lacks a right. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns the driver of a role that can read the whole table, or null without such a role. */
   driverOf(table: TableInfo): Driver | null;
@@ -124,7 +124,7 @@ function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
 
 /**
  * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
- * foreign keys of related rows, so they need no other value. Throws a plain Error for
+ * foreign keys of related rows, so a request need not set them. Throws a plain Error for
  * `nestedWrites` without relations, and for a link table with a required column that neither a
  * relation nor the database fills in.
  */

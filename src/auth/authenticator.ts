@@ -3,13 +3,13 @@ import type { User } from "./authorize.ts";
 
 /** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user: always the same object for one credential, because streams are grouped by it. */
+  /** The user. One credential must always return the same object, by which streams are grouped. */
   readonly user: User;
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
   /**
-   * Reads the user of the credential again: the same object if nothing has changed, or null when
-   * the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
+   * Reads the user of the credential again. Returns the same object if nothing has changed, and
+   * null if the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
    * function, the credential is valid until `expiresAt`.
    */
   renew?(): MaybePromise<User | null>;
@@ -77,7 +77,7 @@ export interface Router {
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
 }
 
-/** The credentials of requests, with their users and when they end. */
+/** Finds the user of each request's credential, and the time when the credential ends. */
 export type Credentials = ReturnType<typeof createCredentials>;
 
 /** Creates the credentials of an app. Authenticators are called in this order. */

@@ -12,7 +12,7 @@ export interface Grant {
   readonly [granted]: true;
   readonly access: Access;
   readonly user: User | null;
-  /** The rows that can be accessed. A written row must be one of them before and afterwards. */
+  /** The accessible rows. A written row must be one of these rows before and after the write. */
   readonly rows: Filter;
   /** The rows that the caller may know to exist. Access to other rows fails with "not found". */
   readonly visible: Filter;
@@ -142,7 +142,7 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   readonly read?: ScopeFunction<U, Of> | undefined;
   /** The filter that a new row must match. */
   readonly create?: ScopeFunction<U, Of> | undefined;
-  /** The rows that may be changed. They must still match afterwards. */
+  /** The rows that may be changed. After the update, a row must still match this filter. */
   readonly update?: ScopeFunction<U, Of> | undefined;
   /** The rows that may be deleted. */
   readonly delete?: ScopeFunction<U, Of> | undefined;

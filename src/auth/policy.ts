@@ -32,9 +32,9 @@ export interface PolicyOptions<U extends User = User> {
 }
 
 /**
- * Names a rule about the rows of a table. The service tries each policy that is a scope when it
- * starts: the function, the names of relations and columns, the operators, the values and the SQL.
- * A fault ends the start. `rows` must be synchronous and must depend only on the user.
+ * Names a rule about the rows of a table. At its start, the service tests each policy that is a
+ * scope: the function, the names of relations and columns, the operators, values and SQL. If a test
+ * fails, the service does not start. `rows` must be synchronous and depend only on the user.
  *
  * @param table The table whose rows the policy describes, or the name of an introspected table.
  * @param name The name for messages and for the dashboard, such as `admin of the team`.

@@ -90,7 +90,7 @@ export interface BillingEvent {
    * its email address. The service then does not assign the customer to this account.
    */
   readonly isCustomerOfOther?: true;
-  /** The account that the event concerns. Absent if the event does not say it. */
+  /** The account that the event concerns. Absent if the event names no account. */
   readonly accountId?: string;
   /** The newest known state of the subscription, which can be newer than the event. */
   readonly subscription?: BillingSubscription;

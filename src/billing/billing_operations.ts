@@ -135,7 +135,7 @@ async function checkout(
   return await provider.createCheckout({
     ...{ mode, items, successUrl, cancelUrl, customerId, customerEmail, metadata },
     accountId: account,
-    // Includes the purchase, so that the same `own` key can be used for different purchases.
+    // The hash covers the purchase, so that callers may use one `own` key for different purchases.
     idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
   });
 }
@@ -193,7 +193,7 @@ interface CheckoutCodesOptions {
   readonly random: Random;
 }
 
-/** Creates and verifies codes of checkouts, whose metadata a buyer can change at some providers. */
+/** Creates and verifies codes of checkouts, because some providers let buyers change metadata. */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
   #keys: readonly Uint8Array[] | null = null;

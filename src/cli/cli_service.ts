@@ -173,7 +173,7 @@ export function checkToken(authorization: string | undefined, token: string): To
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** Creates a token of 192 random bits. Its prefix keeps it from looking like an option. */
+/** Creates a token of 192 random bits. With its prefix, the token never begins like an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

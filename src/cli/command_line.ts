@@ -37,7 +37,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   }
 }
 
-/** Runs a command, whose code is imported on demand: each command needs other parts. */
+/** Runs a command. Imports its code on demand, because each command needs different modules. */
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {
     case "keys":

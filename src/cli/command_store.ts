@@ -15,7 +15,7 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./printable.ts";
 
-/** The purpose of a command's access to the key-value store, and if it may create the store. */
+/** The purpose of a command's access to the key-value store, and if the command may create it. */
 export interface StoreAccess {
   /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;
@@ -93,7 +93,7 @@ export async function runOverStore(
   }
 }
 
-/** Returns a replacement for the store of a service that keeps everything in memory. */
+/** Returns a store whose use throws, for a service that keeps everything in its own memory. */
 function unreachableStore(action: string): AppStore {
   return {
     configured: null,

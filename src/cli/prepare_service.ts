@@ -71,7 +71,7 @@ export async function prepareService(
   return withOptions(service, command);
 }
 
-/** The options that a configuration replaces by its own settings. */
+/** The options that are invalid with a configuration, and the settings to use there instead. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
 function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {

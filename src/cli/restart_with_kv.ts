@@ -13,7 +13,7 @@ export async function restartWithKv(
   args: readonly string[],
 ): Promise<number | null> {
   if (findDenoOpenKv() !== undefined || !hasAllPermissions()) return null;
-  // This process is already such a child, but the flags had no effect.
+  // This process is already the child process, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],

@@ -107,7 +107,7 @@ export function banner(facts: BannerContents): string {
 /** A longer list of resources is printed in columns. */
 const maxPaths = 12;
 
-/** Maximum number of lines for the list: a longer one would scroll the banner off the screen. */
+/** Maximum number of lines for the list: a longer list would scroll the banner off the screen. */
 const maxLines = 30;
 
 /** Prints the resources in columns below their common URL, to be read downwards. */
@@ -136,7 +136,7 @@ function resourceColumns(
   ];
 }
 
-/** Returns a host to which clients can connect, which the unspecified address (`::`) is not. */
+/** Returns a host to which clients can connect. They cannot connect to an unspecified address. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

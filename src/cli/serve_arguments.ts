@@ -32,7 +32,7 @@ export interface ServeCommand extends SourceArguments {
   readonly ui: boolean;
   /** True to check every few seconds if tables have changed. */
   readonly watchSchema: boolean;
-  /** The kind of database whose row-level policies determine rights; null for the token instead. */
+  /** The kind of database whose row-level policies determine rights; null if the token does so. */
   readonly actAs: "supabase" | null;
   /** True if accounts can log in. */
   readonly users: boolean;

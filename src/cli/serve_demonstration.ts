@@ -23,7 +23,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // Without a secret, there is a warning. No cursor needs to be valid after this process ends.
+      // A random secret prevents a warning. No cursor needs to be valid after this process ends.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),

@@ -123,7 +123,7 @@ export interface Driver extends Connection {
   renewConnections?(): void;
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
-  /** Sets the observer that receives the errors that make no request fail. */
+  /** Sets the observer of errors that do not make a request fail. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
@@ -152,8 +152,8 @@ export interface DriverThreads {
 /** Signals that wake the other processes of a database. Some get lost, so listeners also poll. */
 export interface Signals {
   /**
-   * Calls `onSignal` for each signal of another process, and whenever it may have missed some.
-   * Reconnects after a loss. If `isAlone` is true, other commits can follow without a signal.
+   * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
+   * Reconnects automatically. If `isAlone` is true, other commits can follow without a signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -244,7 +244,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Parses a DEFAULT clause. The service's API descriptions also show a constant. */
+/** Parses a DEFAULT clause. If it is a constant, the API's descriptions show the constant, too. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
@@ -256,7 +256,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   const isText = constant.startsWith("'");
   // As defaults of a string column, SQLite stores `TRUE` as 1 and `9.50` as 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // The number is a timestamp in the format that the rows of the column use, still unknown here.
+  // The number is a timestamp in the format of the column's rows, which is still unknown here.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

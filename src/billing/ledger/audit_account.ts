@@ -20,7 +20,7 @@ export interface AccountAudit {
   readonly faults: readonly string[];
 }
 
-/** Adds up the entries of an account up to a state, and compares the sum with its balance. */
+/** Adds up an account's entries up to those in `state`, and compares the sum with the balance. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();

@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Only this commit writes entries with these numbers, so a stored entry proves it.
+        // Only this commit writes entries with these numbers, so a stored entry proves its success.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -271,7 +271,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit. They take about half of the allowed bytes. */
+/** Maximum number of changes in one commit: about half of the bytes that a commit may have. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */
@@ -300,7 +300,7 @@ class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant. If events report one payment for two accounts, only one of them then
+   * Binds a key to a grant. If events report one payment for two accounts, only one account then
    * gets the credits. Throws a 422 if the key belongs to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {

@@ -21,7 +21,7 @@ export interface LedgerEntry {
   readonly seq: number;
   /** The reason why the balance has changed. */
   readonly kind: LedgerEntryKind;
-  /** The change of the balance: negative for less; 0 for a commit of all reserved credits. */
+  /** The change of the balance: negative if it falls; 0 for a commit of all reserved credits. */
   readonly amount: number;
   /** The balance after the entry. */
   readonly balance: number;
@@ -29,7 +29,7 @@ export interface LedgerEntry {
   readonly at: string;
   /** The reason that the caller of the operation passed. */
   readonly reason?: string;
-  /** The idempotency key of the operation, or of the grant for a reversal. */
+  /** The idempotency key of the operation. For a reversal, the key of the reversed grant. */
   readonly key?: string;
   /** The id of the reservation to which the entry belongs. */
   readonly reservation?: string;

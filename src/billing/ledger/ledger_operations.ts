@@ -34,7 +34,7 @@ export interface ReservationRecord extends Omit<OpenHold, "id"> {
   readonly state: ReservationState;
 }
 
-/** An operation's idempotency key, and what is stored under it; null if nothing is. */
+/** An operation's idempotency key, and the record under this key; undefined without a record. */
 export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;

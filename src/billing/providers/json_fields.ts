@@ -29,7 +29,7 @@ export class JsonFields {
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** Like {@link quantity}, but 1 also for null, which means a price without a quantity. */
+  /** Like {@link quantity}, but returns 1 for null, too. Null means a price without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }

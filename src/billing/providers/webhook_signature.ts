@@ -6,7 +6,7 @@ import { JsonFields } from "./json_fields.ts";
 
 /** The signature of a delivery, as the provider sends it. */
 export interface ReceivedSignature {
-  /** The signed bytes before the body as text; "" if only the body is signed. */
+  /** The text that is signed before the body, or "" if only the body is signed. */
   readonly prefix: string;
   /** The codes in the header. There are several while secrets are rotated. One must be right. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];

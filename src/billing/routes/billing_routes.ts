@@ -161,7 +161,7 @@ async function accountOf(
   return name;
 }
 
-/** Rejects bodies of forms: unlike JSON, pages of other sites can send them with cookies. */
+/** Rejects form bodies: a page of another site can send a form with cookies, but not JSON. */
 function requireJson({ req }: Context): void {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return;

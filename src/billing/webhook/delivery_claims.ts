@@ -6,8 +6,8 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Clock, Random } from "../../runtime/runtime.ts";
 
 /**
- * Creates the claims of webhook events: only one process at a time handles an event, and none after
- * a success. If a process ends, its claim expires after a minute.
+ * Creates the claims of webhook events: only one process at a time handles an event, and after a
+ * success no process handles it again. If a process ends, its claim expires after a minute.
  */
 export function createDeliveryClaims(store: KeyValue, clock: Clock): IdempotencyStore {
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });

@@ -52,7 +52,7 @@ export class NewestSubscriptions {
     return asKept(value)?.terms ?? [];
   }
 
-  /** Stores a state that an event reports, if it is newer. Returns the newest known state. */
+  /** Stores the state in an event if the stored state is older. Returns the newest known state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {

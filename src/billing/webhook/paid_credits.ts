@@ -20,8 +20,8 @@ export interface PaidCreditsOptions {
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
- * Returns the plan of a payment and the credits to grant, or the reason why there are none. Only
- * what was bought counts, at the prices of that time, no matter who paid.
+ * Returns the plan of a payment and the credits to grant, or the reason why there are none. The
+ * result depends on what was bought, at the prices of that time, and not on who paid.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -128,9 +128,9 @@ export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
   /** The start of the terms in RFC 3339; "" if the subscription was created with them. */
   readonly since: string;
-  /** A time before `since` at which the provider says that the same terms applied. */
+  /** A time before `since`. According to the provider, the same terms applied at that time. */
   readonly heldFrom?: string;
-  /** A time after `since` at which the provider says that the terms still applied. */
+  /** A time after `since`. According to the provider, the terms still applied at that time. */
   readonly heldUntil?: string;
   /** From this time until the next stored terms, terms are unknown, because some were dropped. */
   readonly unknownFrom?: string;

@@ -107,7 +107,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without a repeated delivery, no code waits for the promise, and its rejection is unhandled.
+    // Only a repeated delivery waits for the promise. Otherwise its rejection would be unhandled.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -231,7 +231,7 @@ function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws for a test delivery in live mode, and the reverse. */
+/** Throws for a test delivery in live mode, and for a live delivery in test mode. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);

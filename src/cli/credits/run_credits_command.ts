@@ -12,7 +12,7 @@ import type { CreditsAction, CreditsCommand } from "../command_arguments.ts";
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { action, json } = command;
-  // All balances in a new store would be 0, so that only a grant makes sense there.
+  // Only a grant may create a store: in a new store, all other commands would find balances of 0.
   const use = { action: "use these credits", creates: action.verb === "grant" };
   return await runOverStore(command, use, {
     runtime,

@@ -20,8 +20,8 @@ export interface GivenAdditions {
 }
 
 /**
- * Reads {@link additionOptions}. Throws a {@link Misuse} if no database is named: a configuration
- * file then names functions and extensions itself.
+ * Reads {@link additionOptions}. Throws a {@link Misuse} for these options without a database: a
+ * configuration file names functions and extensions itself.
  */
 export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,

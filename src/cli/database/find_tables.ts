@@ -49,7 +49,7 @@ export async function findTables(
   }
 }
 
-/** Names schemas with tables, because the requested ones have none. */
+/** Returns a hint to schemas with tables, because the requested schemas have no tables. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";

@@ -81,7 +81,7 @@ export async function serveDatabase(
     functions: options.functions,
   };
   const { tables, functions } = await findTables(db, wanted, runtime);
-  // If callers have their own roles, the role of the connection may have no right to check this.
+  // If callers have their own roles, the connection's role may have no right to read its limits.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);
@@ -282,9 +282,9 @@ async function withSchema(url: string, schema: string): Promise<string> {
 }
 
 /**
- * Returns the resource `functions`, or `db_functions` next to a table of this name. Its procedures
- * call the functions of the database. Returns an empty list without functions. Volatile functions need the right to write, unless policies of the
- * database determine the rights.
+ * Returns the resource `functions`, or `db_functions` if a table is named `functions`. Its
+ * procedures call the functions of the database. Without functions, returns an empty list. Volatile
+ * functions need the right to write, unless row-level policies determine the rights.
  */
 function functionsResource(
   functions: Introspection["functions"],

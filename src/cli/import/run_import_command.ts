@@ -40,7 +40,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
       return 1;
     } finally {
       await app.close();
-      // A SQLite file without a written row gets its journal mode again.
+      // If no row was written to a SQLite file, closing restores the file's journal mode.
       if ("driver" in config.db) await config.db.close();
     }
   } catch (error) {

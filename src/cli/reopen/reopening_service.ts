@@ -123,7 +123,7 @@ class ReopeningService {
     void before?.close();
   }
 
-  /** Opens an app. Its runtime has a function that says if tables may have changed since. */
+  /** Opens an app. The app's runtime can find out if tables may have changed since the opening. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
@@ -262,7 +262,7 @@ const maxWaitMs = 2_000;
 /** A random secret for several apps that have no secret in their configuration. */
 interface SharedSecret {
   readonly secret: string;
-  /** The end of the warning "cursors end with …", such as `this process`. Null: no warning. */
+  /** The words after "cursors end with" in a warning: `this process`. Null for no warning. */
   readonly endsWith: string | null;
 }
 

@@ -53,7 +53,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // The current app also fails if tables change and change back: then the version differs.
+    // If tables changed and changed back, the app was not replaced, but the version differs.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -104,7 +104,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   };
 }
 
-/** Returns true for a 404 or 405 that would succeed if a table or key has been added. */
+/** Returns true for a 404 or 405 whose request can succeed after a table or key was added. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;

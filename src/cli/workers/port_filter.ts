@@ -30,16 +30,16 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, which all processors of Deno have in common. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`: the same on all processors that Deno supports. */
 const [solSocket, attachProgram] = [1, 51];
 
 /** Instructions of classic BPF: code, jump if true, jump if false, operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** No socket has this index, so that the kernel chooses one by a hash of the addresses. */
+/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket, and the last one instead of the excluded one. */
+/** Returns a program that chooses a random socket. The last socket replaces the excluded socket. */
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
   const [last, random] = [of - 1, 0xffff_f038];
   return [

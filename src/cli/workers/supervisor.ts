@@ -46,7 +46,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** Starts a replacement, which listens when its app is ready. Rejects if it ends before. */
+  /** Starts a replacement, which listens when its app is ready. Rejects if it ends before that. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;
@@ -86,7 +86,7 @@ export class WorkerGroup {
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers and waits until they end. Null sends no signal: they have received it. */
+  /** Stops all workers and waits until they end. With null, the workers already have the signal. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {

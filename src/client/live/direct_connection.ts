@@ -98,7 +98,7 @@ export class DirectConnection implements LiveConnection {
     this.#heardAt = 0;
   }
 
-  /** Opens one stream for all subscribers that need not wait. */
+  /** Opens one stream for all subscribers except those that must still wait after a refusal. */
   async #open(): Promise<void> {
     const { now, isHidden } = this.#transport.environment;
     this.#cancelOpening();

@@ -12,7 +12,7 @@ import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The options of a live list whose types do not depend on its rows. */
+/** The options of a live list, with types that do not depend on the resource. */
 interface UntypedListOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;

@@ -74,7 +74,7 @@ export interface AggregateEvent {
 export type StreamEventData =
   | RowsEvent
   | AggregateEvent
-  /** Says to which subscription the next events belong. The first time, it describes the rows. */
+  /** Names the subscription of the next events. The first such message also describes the rows. */
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
@@ -116,7 +116,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream after the subscribers' tokens. The stream includes all earlier commits. */
+  /** Opens a new stream that continues after the subscribers' tokens, with all earlier commits. */
   reopen(): void;
   /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
   wake(): void;

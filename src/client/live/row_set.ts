@@ -5,7 +5,7 @@ import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the pending changes are all rows of the list and replace its rows. */
+  /** True if the pending changes contain all rows of the list, and replace the current rows. */
   #isSnapshot = false;
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each commit creates a new list, which is never modified. */
@@ -44,7 +44,7 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
-      // The token is set last: after an error before it, the next stream sends the changes again.
+      // The token is set last, so that after an error the next stream sends the changes again.
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;

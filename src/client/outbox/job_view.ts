@@ -20,7 +20,7 @@ export interface RowEffect {
   readonly tag: string;
 }
 
-/** The state that one tab has of the outbox and of sent requests. */
+/** One tab's copy of the outbox's jobs, and its record of sent requests. */
 export interface TabJobs {
   /** The jobs by id, in the order in which lists show them. */
   readonly jobs: Map<string, Job>;
@@ -36,7 +36,7 @@ export interface JobViewInput extends TabJobs {
   readonly signal: AbortSignal;
 }
 
-/** The jobs of an outbox and their numbers. */
+/** The jobs of an outbox, and how many of them are waiting and refused. */
 export interface OutboxState {
   /** The number of waiting writes. */
   readonly waiting: number;
@@ -49,7 +49,7 @@ export interface OutboxState {
 /** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. A job that another tab has removed ends here one second later. */
+  /** Shows the stored jobs. A job that another tab has removed ends in this tab after a second. */
   showStored(stored: readonly Job[]): void;
   /** Remembers the row's path and its new ETag after a sent job. */
   learn(job: Job, row: JobRow | null): void;

@@ -19,8 +19,8 @@ export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
   /**
-   * The channel to the other tabs. A message contains an ended job with its row, or is null: the
-   * other tabs then read the storage. Null if there are no other tabs.
+   * The channel to the other tabs. A message contains an ended job with its row. After a null
+   * message, the other tabs read the storage. The channel is null if there are no other tabs.
    */
   readonly channel: BroadcastChannel | null | undefined;
 }
@@ -38,8 +38,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   }
 
   /**
-   * Updates the jobs that wait for a request to the same row, after it was sent or given up. If it
-   * was given up, these jobs then wait for the previous request.
+   * Updates the jobs that wait for this job's request, after the request was sent or given up. If
+   * it was given up, these jobs then wait for the request before it.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -108,7 +108,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
-      // The message waits for a running read of the storage, which may be older.
+      // The message waits for a running read of the storage, which can return an older state.
       else void queue(() => show(...data as [Job, JobRow | null]));
     };
   }

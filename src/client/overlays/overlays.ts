@@ -160,7 +160,7 @@ export class Overlays implements ShownOverlays {
     write.confirm();
   }
 
-  /** Returns the row's id as a string. A new row has `newMark` and the id of its first overlay. */
+  /** Returns the row's id as a string; for a new row, `newMark` and the id of its first overlay. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
     return key === null ? this.#created.get(creation) ?? newMark + creation : rowIdText(key);

@@ -3,8 +3,8 @@ import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
  * A range of 65,536 nonces that differ only in their last four characters. These four form one
- * 32-bit word of the last block that SHA-256 hashes, so the rest is computed once for all nonces of
- * the range.
+ * 32-bit word of the last block that SHA-256 hashes, so all earlier blocks are hashed once for the
+ * range.
  */
 export interface NonceRange {
   readonly prefix: string;
@@ -76,7 +76,7 @@ export function zeroBitsMask(difficulty: number): number {
 
 const wordBytes = 4;
 
-/** The varying word of almost all ranges. The SIMD module scans only these ranges. */
+/** The index of the varying word in almost all ranges. The SIMD module scans only such ranges. */
 export const preferredWord = 12;
 
 const preferredOffset = preferredWord * wordBytes;

@@ -41,7 +41,7 @@ export class TabConnection implements LiveConnection {
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
     // The tab holds this lock until it ends, so that the leader notices the end. The lock is
-    // requested before all else, because a leader that knows this tab waits for it.
+    // requested before all else, because a leader that knows this tab waits for this lock.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
@@ -106,7 +106,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
-  /** Waits to become the leader. Waits again when this tab has stopped to be the leader. */
+  /** Waits to become the leader, and waits again when this tab is no longer the leader. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
@@ -166,7 +166,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Opens another tab's subscription. It ends with that tab, or by the returned function. */
+  /** Opens another tab's subscription. It ends when that tab ends, or by the returned function. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();

@@ -4,7 +4,7 @@ import { type ChangeHints, engineOf, type PollingListener } from "../engine/engi
 
 /**
  * Notifies listeners of possible changes in one database: after commits of this process, signals of
- * other processes, and polls. The polls alone would suffice, and run only while there is a
+ * other processes, and polls. Polls alone would find every change. They run only while there is a
  * listener. Commits are signalled to other processes even without a listener.
  */
 export function changeHints(

@@ -57,7 +57,7 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  /** Parses a position that a client sent. Null for a position of another database or epoch. */
+  /** Parses a position that a client sent. Null for a position in another or an earlier log. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

@@ -36,7 +36,7 @@ function imageDecoder(
   };
 }
 
-/** Tests if an image has every recorded column. Other images predate or follow an alteration. */
+/** Returns a test for images with all recorded columns. After ALTER TABLE, some lack a column. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,

@@ -27,6 +27,6 @@ export interface ActingRoles {
   readonly login: ActingRole | null;
   readonly roles: readonly ActingRole[];
   readonly rights: readonly RoleOnTable[];
-  /** Objects that can fail or show rows of other users: policies, or else views and defaults. */
+  /** Policies, views and defaults that can fail or can show rows of other users. */
   readonly faults: readonly { readonly isPolicy: boolean; readonly message: string }[];
 }

@@ -35,7 +35,7 @@ export interface RoleLimits {
   readonly unreadable: readonly ColumnInfo[];
 }
 
-/** A table whose policies do not restrict the role if it reads a served table or view. */
+/** A table whose policies a role bypasses when it reads a served table or view. */
 export interface PolicyBypass {
   readonly role: string;
   /** The name of the protected table. */
@@ -53,7 +53,7 @@ interface RolesEngine {
     tables: readonly TableInfo[],
   ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
-  /** Returns, by table, the protected tables whose policies the role bypasses by reading it. */
+  /** Returns the tables whose policies the role bypasses when it reads each of `tables`. */
   bypasses(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -152,7 +152,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers, or null without such tables. */
+  /** Records other programs' writes to tables without triggers. Null if all have triggers. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -202,7 +202,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called with the tables in which policies hide rows if they differ, before the next read. */
+  /** Called before a read if other tables than before have policies that hide rows. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 
@@ -210,7 +210,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records other programs' writes to `untracked`, or null if empty. */
+  /** Returns a function that records other programs' writes to `untracked`; null if it is empty. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. The driver records its own writes if no trigger does. */

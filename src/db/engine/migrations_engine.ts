@@ -20,7 +20,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the catalog prints them. Null if it prints originals. */
+  /** Returns tables with expressions as the catalog prints them. Null if it changes none. */
   readonly written:
     | ((
       connection: Connection,

@@ -231,8 +231,8 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if a customer balance pays for a part of the transaction. The proration is a
- * negative line in versions with `credit_to_balance`, and a credit in earlier versions.
+ * Returns true if a customer balance pays for a part of the transaction. In API versions with
+ * `credit_to_balance`, the proration is a negative line. In earlier versions, it is a credit.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];

@@ -115,8 +115,8 @@ export function polar(options: PolarOptions): BillingProvider {
 }
 
 /**
- * Returns the HMAC keys that secrets can mean. Polar uses the bytes of the whole secret including
- * its prefix; Standard Webhooks and its libraries decode the part after `whsec_`.
+ * Returns the possible HMAC keys of secrets. Polar uses the bytes of the whole secret including its
+ * prefix; Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.flatMap((secret) => [...hmacKeysOf([secret]), ...decodedKey(secret)]);

@@ -171,7 +171,7 @@ export function invoicePrices(
   });
 }
 
-/** Returns the amount before a customer balance, or the paid amount if it has no total. */
+/** Returns the amount before a customer balance reduces it. Without a total: the paid amount. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
@@ -219,8 +219,8 @@ function sessionPayment(session: JsonFields): EventFacts {
 
 /**
  * Returns the members of a payment intent's event. If the intent belongs to an invoice, the
- * invoice's event grants the credits. In current API versions, an intent does not name its invoice,
- * but only an intent without an invoice names an account.
+ * invoice's event grants the credits. In current API versions, an intent does not name its invoice.
+ * But an intent with an invoice names no account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

@@ -17,7 +17,7 @@ import { stripeOptionRules, type StripeOptions } from "./stripe_options.ts";
 
 /**
  * Returns the billing provider for Stripe. The `priceId` of a plan is the id of a price, `price_…`.
- * With a test key, only test deliveries are accepted, with a live key only live ones.
+ * With a test key, the service accepts only test deliveries; with a live key, only live deliveries.
  *
  * @throws {Error} If an option is invalid. The message names the option.
  * @example
@@ -135,7 +135,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // For a single payment, Stripe creates a customer only on request. Later events name it.
+    // Stripe creates a customer for a payment only on request. Later events name the customer.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -197,7 +197,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** Returns a required member of a response, because the library does not validate responses. */
+/** Returns a member of a response. Throws if it is missing: the library validates no responses. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);

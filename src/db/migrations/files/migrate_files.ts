@@ -34,7 +34,7 @@ export interface PendingFiles {
   readonly unknown: readonly string[];
 }
 
-/** Returns the files to apply. Throws an Error for a changed file or a number that is too low. */
+/** Returns the files to apply. Throws if an applied file was changed or a new number is too low. */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
   return await pendingOf(await readMigrationFiles(folder, driver.dialect), driver, driver);
 }
@@ -142,7 +142,7 @@ async function applyApart(
         "rest",
     );
   }
-  // Another connection made the settings of the statements that have run.
+  // Repeats the settings of earlier statements, because they ran on another connection.
   for (const text of statements.slice(0, done ?? 0)) {
     if (changesSettings.test(text)) await runOfFile(name, text, connection);
   }
