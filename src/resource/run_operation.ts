@@ -44,7 +44,7 @@ export async function findSchemaChange(
     }
     return null;
   } catch (failure) {
-    // With `actAs`, the role of a user may not be allowed to read the definition of a table.
+    // With `actAs`, the user's database role might lack the right to read a table's definition.
     if (identityOf !== null) return null;
     throw databaseProblem(failure, "read");
   }
@@ -171,16 +171,16 @@ interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation. If the service rejects the operation or ignores a field, it first checks if
- * the tables have changed since startup. In that case the operation fails with a 503, and a retry
- * of the client uses the new tables.
+ * Runs an operation. If the service rejects the request, or would ignore one of its fields, this
+ * function checks if the tables have changed since startup. If they have, the operation fails with
+ * a 503, and a retry of the client uses the new tables.
  */
 function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,
 ): MaybePromise<Result> {
-  // Does not read the tables again: a transaction of code may hold the only connection, and an
-  // import may have written rows already.
+  // Does not read the tables again: a transaction of server-side code may hold the only connection,
+  // and an import may have written rows already.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     catching(run, async (error) => {
@@ -234,7 +234,7 @@ function withFreshLabels<Result>(
   { code }: ResourceRequest,
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  // Does not read the enums again, because a transaction of code may hold the only connection.
+  // Does not read the enums again: a transaction of a caller may hold the only connection.
   if ((code?.within ?? null) !== null) return run();
   return catching(run, async (error) => {
     if (mayBeLabel(error) && await refreshLabels()) return await run();
@@ -242,7 +242,7 @@ function withFreshLabels<Result>(
   });
 }
 
-/** Returns true if the cause of the error can be a value that is no known label of an enum. */
+/** Returns true if the error can mean that a value is no known label of an enum. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&
@@ -269,13 +269,13 @@ function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean 
     !/\b(?:filter|sum|avg):/.test(query.get("include") ?? "");
 }
 
-/** Parameters whose values cannot cause such an error. Others can, for example `sum`. */
+/** Parameters that never cause the error `invalid-value`. Other parameters can, such as `sum`. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],
 ]);
 
-/** Returns the problem of a filter's value or of an id that the database rejected, or null. */
+/** Returns the problem of a rejected value in a filter or an id; null for any other error. */
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
   if (!(error instanceof DatabaseError) || error.kind !== "invalid-value") return null;
   const { request: { query, segment }, resource } = call;

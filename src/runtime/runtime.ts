@@ -201,8 +201,8 @@ export function createYieldTurn(clock: Clock): YieldTurn {
 }
 
 /**
- * Counts turns of the event loop, to find out if work was synchronous: then it ended in the turn in
- * which it began, like work that used only SQLite.
+ * Counts turns of the event loop, to find out if work was synchronous. Synchronous work, such as
+ * work that uses only SQLite, ends in the turn in which it began.
  */
 export class EventLoopTurnCounter {
   #count = 0;

@@ -28,7 +28,7 @@ export async function claimWorker(clock: Clock): Promise<WorkerLock> {
     return released;
   });
   await held.promise;
-  // The lock keeps the process alive. It is released when all workers must have started.
+  // The lock keeps the process alive. It is released when all workers have had time to start.
   const cancel = clock.after(maxStartMs, release);
   const { held: all = [] } = await locks.query();
   return {

@@ -26,8 +26,8 @@ export interface ColumnDeclaration extends Omit<ColumnInfo, "name" | "dbName" | 
 }
 
 /**
- * Declares a column for `table()`. Each call returns a new builder, so that tables can share one.
- * `Assigned` is true if the database can generate primary keys of the column's kind.
+ * Declares a column for `table()`. Each call returns a new builder, so several tables can share a
+ * builder. `Assigned` is true if the database can generate primary keys of this kind.
  */
 export class ColumnBuilder<
   T,
@@ -68,7 +68,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** Sets the default: a constant, also for the database, or a function to call for each row. */
+  /** Sets the default: a constant (also in the database), or a function called for each new row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,

@@ -249,7 +249,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Returns true if a double represents the number, which has a fraction or exponent, exactly. */
+/** Returns true if a double represents a number with a fraction or an exponent exactly. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;
@@ -263,9 +263,9 @@ function defineOwn(members: object, name: string, value: unknown): void {
   Object.defineProperty(members, name, { value, ...attributes });
 }
 
-/** Returns a string for a value of a column, which is the same only for equal values. */
+/** Returns a string for a value of a column. Only equal values have equal strings. */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
-  // JSON keeps the structure of lists in a list, which `String` would flatten.
+  // JSON keeps the structure of nested lists. `String` would flatten them.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
   // With quotes, the string "5" differs from the number 5 in an `any` column.
   if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;

@@ -14,7 +14,7 @@ export type ColumnKind =
   | "json"
   | "bytes";
 
-/** Thrown for a value that is invalid for a column of this kind. Clients see the message. */
+/** Thrown for a value that is invalid for its column's kind. Clients see the message. */
 export class InvalidValue extends Error {
   /** `message` follows the name of the column in responses, e.g. `must be a whole number`. */
   constructor(message: string) {
@@ -74,6 +74,6 @@ export interface Kind {
    * throws, even for an invalid stored value.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** True if filters can use `>`. False for booleans, by which lists can only be sorted. */
+  /** True if filters can use `>`. False for booleans, although lists can be sorted by them. */
   readonly ordered: boolean;
 }

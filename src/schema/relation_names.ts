@@ -30,7 +30,7 @@ export function namesToMany(key: ForeignKeyNames): NameChoices {
   return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
 }
 
-/** Returns true for a key named after its table: `language_id`, but not `original_language_id`. */
+/** Returns true for a key named after its target: `language_id`, but not `original_language_id`. */
 export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   const role = letters(singular(roleOf(key)));
   const target = letters(singular(key.to));
@@ -38,8 +38,8 @@ export function isNamedAfterTable(key: ForeignKeyNames): boolean {
 }
 
 /**
- * Returns possible names of the relation through a join table, such as `tracks`. If it joins rows
- * of the same table, the column's name comes first, such as `followee`.
+ * Returns possible names of the relation through a join table, such as `tracks`. If the join table
+ * joins rows of one table, the column's name comes first, such as `followee`.
  */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);

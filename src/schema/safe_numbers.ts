@@ -15,9 +15,9 @@ export function asksForSafeNumbers(header: string): boolean {
 
 /**
  * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). All integers of a
- * column with `isWide` become strings of digits, as does any other number without an exact double.
- * In documents and `any` columns, where a string is a different value, see {@link safeDocument};
- * for keys, see {@link safeKey}.
+ * column with `isWide` become strings of digits, and so does any other number without an exact
+ * double. In documents and `any` columns, a string would be a different value, so such numbers have
+ * the forms of {@link safeDocument} and, for keys, {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -64,7 +64,7 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Converts a number as {@link safeDocument} writes it to a number, bigint or `ExactNumber`. */
+/** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
 export function parseSafeNumber(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }
@@ -108,7 +108,7 @@ function safeMember(value: unknown, shape: ValueShape): unknown {
   );
 }
 
-/** Returns a copy with converted members. `fromEntries` can set a member `__proto__`. */
+/** Returns a copy with converted members. Only `fromEntries` can create a member `__proto__`. */
 function mapMembers(value: object, change: (member: unknown) => unknown): object {
   return Array.isArray(value)
     ? value.map(change)

@@ -156,7 +156,7 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The database names of the columns that have a foreign key of one column. */
+  /** The database names of the columns that are single-column foreign keys. */
   readonly referencing: readonly string[];
 }
 
@@ -208,7 +208,7 @@ function describeTable(
   return { info, referencing: foreign.map(({ column }) => column.dbName) };
 }
 
-/** Returns the declaration of a column. Throws a clear message for `a: text` without `()`. */
+/** Returns the declaration of a column. Throws an Error for `a: text`, in which `()` is missing. */
 function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   if (typeof builder === "function") {
     const { name } = builder;

@@ -12,8 +12,8 @@ export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database sets it, by a DEFAULT clause or as an identity column. `sql` is the clause, or
-   * null if it cannot be used for another table. `value` is the constant of the clause when the
+   * The database sets the value, by a DEFAULT clause or as an identity column. `sql` is the clause,
+   * or null if it cannot be used for another table. `value` is the constant of the clause when the
    * service read it. New rows omit the column, because another program can change the clause.
    */
   | { readonly kind: "database"; readonly sql: string | null; readonly value?: unknown };
@@ -214,15 +214,15 @@ export interface TableInfo {
   /** The Postgres schema; null for the default schema. */
   readonly schema: string | null;
   /**
-   * The name in paths and descriptions: `schema.table` for a table outside of the first of several
-   * introspected schemas, and otherwise the database name.
+   * The name in paths and descriptions: the database name, or `schema.table` for a table that is
+   * not in the first of several introspected schemas.
    */
   readonly label: string;
   /** The comment on the table in the database; null for none. */
   readonly description: string | null;
   /** The columns in the order of their declaration. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns that functions of the row compute. Rows contain one only if a request names it. */
+  /** The columns that functions of the row compute. A row contains only the requested ones. */
   readonly functionColumns: readonly ColumnInfo[];
   /** All columns by name, in a Map because objects inherit names such as `constructor`. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;

@@ -168,7 +168,7 @@ export interface DeclaredConstraints
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
-/** For a table without a third argument. */
+/** The constraints of a table that is declared without a third argument. */
 export const noConstraints: DeclaredConstraints = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };

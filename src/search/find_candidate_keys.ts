@@ -31,10 +31,10 @@ interface SearchedIndex {
  * Returns the keys that an engine outside of the database finds, the best first, and only of rows
  * that the request may read. The engine itself cannot evaluate scopes. If the engine finds more
  * than a page, it searches again among the rows in scope. If these are too many, the database
- * checks each page of results. If `few` is set, this SELECT has the keys of all rows in scope, and
- * the engine searches only these. Therefore rows that the caller may not read count towards no
- * limit. Rejects with a 503 if the engine does not respond, and a 422 if it finds more than
- * `maxCandidates` rows.
+ * checks each page of results. `few` is a SELECT of the keys of all rows in scope, or null. If it
+ * is set, the engine searches only these rows. Therefore rows that the caller cannot read count
+ * towards no limit. Rejects with a 503 if the engine does not respond, and a 422 if it finds more
+ * than `maxCandidates` rows.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

@@ -14,7 +14,7 @@ interface Span {
 
 /**
  * Marks found words. The result is HTML with `<em>` as its only tag; all else is escaped. For a
- * long string, it is the text around the first matches. Returns null if nothing matches.
+ * long string, the result is the text around the first matches. Returns null if nothing matches.
  */
 export function highlight(
   text: string,

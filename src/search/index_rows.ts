@@ -11,7 +11,7 @@ export interface IndexedTable {
   readonly versions: SearchVersions;
 }
 
-/** Indexes rows outside of a transaction, and removes missing rows. Repeat after a rejection. */
+/** Indexes rows outside of a transaction, and removes missing rows. The caller retries errors. */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
   keys: readonly Key[],

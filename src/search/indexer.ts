@@ -47,7 +47,7 @@ export interface FailedIndexing {
   readonly ids: readonly string[];
 }
 
-/** Receives the error after which rows could not be indexed. Their write itself has succeeded. */
+/** Receives the error because of which rows are not indexed. Their write itself has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
 /** Reports a failure to the observer and to the deployer's handler. */
@@ -55,8 +55,8 @@ export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<vo
 
 /**
  * Indexes rows during their write. An index in the table's own database is written in the same
- * transaction, without a risk for the rows. Any other index is written after the commit and before
- * the response. A failed change is retried once after the commit, then reported and dropped.
+ * transaction, but cannot make it fail. Any other index is written after the commit and before the
+ * response. A failed change is retried once after the commit, then reported and dropped.
  */
 export class InlineIndexer implements Indexer {
   readonly joinsTransaction: boolean;

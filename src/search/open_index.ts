@@ -37,7 +37,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Resolve when the index is prepared, and filled. After a failure, new promises replace them. */
+  /** Promises that the index is prepared, and that it is filled. New ones follow a failure. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -48,7 +48,7 @@ export class OpenIndex implements IndexedTable {
   #wasLost = false;
   /** The last error of preparing or filling the index; null after a success. */
   #failure: { readonly error: unknown } | null = null;
-  /** Time of the last search, if that failed; null if it succeeded. */
+  /** Time of the last search if it failed; null if it succeeded. */
   #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {

@@ -10,8 +10,8 @@ import type { SearchIndex } from "./search_index.ts";
 export type IndexedComparisons = readonly Comparison[];
 
 /**
- * Returns lists of comparisons for which the table has indexes. The comparisons of each list
- * together select all rows in scope, and possibly others. Returns no list if indexes cannot find
+ * Returns lists of comparisons for which the table has indexes. Every row in scope, and possibly
+ * other rows, meets at least one comparison of each list. Returns no list if indexes cannot find
  * all rows in scope.
  */
 export function indexedAlternatives(

@@ -64,9 +64,9 @@ export interface IndexBackend {
   markFilled(): Promise<void>;
   /**
    * Writes changes, each with its version. A change is dropped without an error if the index has a
-   * newer version of the document. Of two changes of a document, the last one counts. Rejects if
-   * any change may be missing; the caller then repeats all of them. With `isAwaited`, a later
-   * search must find the changes.
+   * newer version of the document. Of two changes of one document in `changes`, the last one
+   * counts. Rejects if any change may be missing; the caller then repeats all of them. With
+   * `isAwaited`, a later search must find the changes.
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**

@@ -47,8 +47,8 @@ export interface SearchedRow {
 
 /**
  * Reads the current rows with these keys for a search index. Returns one result for each key, in
- * the same order. In a transaction, this includes its own writes. `lock` prevents other changes of
- * the rows until the transaction ends.
+ * the same order. In a transaction, the results include its writes. `lock` prevents other changes
+ * of the rows until the transaction ends.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -80,7 +80,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** Most writes have one row, so a single key has a simpler filter. */
+/** Returns a filter for the keys: a simpler one for a single key, as in most writes. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined

@@ -92,8 +92,8 @@ const answerHeaders = [
 ];
 
 /**
- * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is
- * another request header that a page may send. Throws a plain Error for `*` with credentials.
+ * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is one
+ * more request header that pages may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(
   options: true | OptionValues<typeof members>,

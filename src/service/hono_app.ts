@@ -119,7 +119,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono removed the body of a HEAD response. For null, a listener sends a length of 0.
+      // Hono removed the body of a HEAD response. For a null body, a listener sends a length of 0.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       return responder.adopt(isUnknownLength ? new Response(emptyStream(), response) : response);

@@ -7,7 +7,7 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The caller of a request without middlewares. Each request creates one; a class is fastest. */
+/** The caller of a request without middlewares. A class is the fastest to create per request. */
 export class DirectCaller implements Caller {
   readonly #info: unknown;
   #user: User | null = null;
@@ -32,7 +32,7 @@ export class DirectCaller implements Caller {
     return remoteAddress(this.#info);
   }
 
-  /** Returns a promise that ends with the response; null if the listener does not report this. */
+  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
@@ -74,7 +74,7 @@ export class HonoCaller implements Caller {
     return remoteAddress(this.#context.env);
   }
 
-  /** Returns a promise that ends with the response; null if the listener does not report this. */
+  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
@@ -113,7 +113,7 @@ function remoteAddress(info: unknown): string | null {
     : null;
 }
 
-/** Returns a promise that ends with the response; null if the listener does not report this. */
+/** Returns a promise that ends when the response ends; null if the listener reports no end. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
   if (typeof info !== "object" || info === null || !("completed" in info)) return null;
   return info.completed instanceof Promise ? info.completed : null;

@@ -12,7 +12,7 @@ import { type ProblemBody, type ProblemSlug, problemTypeBase } from "../protocol
 
 /** The security headers of every response; `false` if a proxy adds them. */
 export type SecurityHeaders = boolean | {
-  /** The value of `Strict-Transport-Security`, e.g. `max-age=63072000`. `true`: two years. */
+  /** The value of `Strict-Transport-Security`, such as `max-age=63072000`. True: two years. */
   readonly hsts?: boolean | string | undefined;
 };
 
@@ -33,8 +33,8 @@ export interface Responder {
   adopt(response: Response): Response;
   /**
    * Makes the HTTP/1.1 server of Deno send the head and a text body in one system call instead of
-   * two. The server copies a body of known length after the head only if both have at most 512
-   * bytes, but a chunked body of any length.
+   * two. If the length of the body is known, the server does so only for at most 512 bytes of head
+   * and body each. For a chunked body, it always does so.
    */
   sendTogether(response: Response): Response;
 }
@@ -114,7 +114,7 @@ class CheckedResponse extends Response {
   /** True if the body is a string that a server may send separately from the head. */
   hasLongText = false;
 
-  /** Has no effect on a response with a length, such as a long string. */
+  /** Makes the body chunked, unless the response has a length, as a long string does. */
   setChunked(): void {
     if (!super.headers.has("content-length")) super.headers.set("transfer-encoding", "chunked");
   }
@@ -170,7 +170,7 @@ function safeValue(value: string): string {
 /** Returns the response to a thrown error. `prefix` is the mount path of the app. */
 export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/** The status in metrics if the client disconnected before the response. nginx has it, too. */
+/** The status in metrics if the client disconnected before the response. nginx uses it, too. */
 const clientLeftStatus = 499;
 
 /** Returns true if the cause of an error is that the client has disconnected. */
@@ -226,7 +226,7 @@ export function createErrorResponder(
     // If a middleware has read the response's body, only its headers can be used.
     const { res } = exception;
     const thrown = res?.bodyUsed === true ? res : exception.getResponse();
-    // A redirect is not an error. A middleware's own problem document is more exact.
+    // A redirect is not an error, and a middleware's problem document is complete already.
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);

@@ -73,7 +73,7 @@ export interface ServicePage {
   /** True if a route of the deployer at this path takes precedence over the page. */
   readonly yields?: true;
   /**
-   * Returns the handler of GET requests for a raw path, or null if the path is not of this page.
+   * Returns the handler of GET requests for a raw path, or null if it is not the path of this page.
    * `prefix` is the mount path of the app.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
@@ -276,7 +276,7 @@ function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
-/** Returns true if requests succeed without the store, which proof of work and CAPTCHAs need. */
+/** Returns true if any route needs no store, unlike streams, proof of work and CAPTCHAs. */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
     const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};

@@ -90,7 +90,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns a column's GENERATED or DEFAULT clause. Its SQL can end with a `--` comment. */
+/** Returns a column's GENERATED or DEFAULT clause. A `--` comment in its SQL ends at the `\n`. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -102,7 +102,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** Returns the checks with equal results on all engines, without patterns and maximum lengths. */
+/** Returns the checks with equal results on all engines. Omits patterns and maximum lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;

@@ -19,7 +19,7 @@ export interface AddedColumn {
   readonly select: Fragment;
 }
 
-/** The members of `DatabaseEngine` that the type of a dialect has. */
+/** The only part of `DatabaseEngine` that the type of a dialect contains. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -96,7 +96,7 @@ export interface Dialect {
    * is the alias of the row, if the column's own name is ambiguous.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
-  /** Returns the column as a string for text operators. A text column stays {@link operand}. */
+  /** Returns the column as a string for text operators: {@link operand} for a text column. */
   textOperand(column: ColumnInfo): Fragment;
   /**
    * Returns the column in the form that its index contains, or null if that form is {@link
@@ -106,7 +106,7 @@ export interface Dialect {
   indexed(column: ColumnInfo): Fragment | null;
   /** Returns a table with further columns, for FROM. A column is NULL if its SELECT has no row. */
   withAddedColumns(table: TableInfo, added: readonly AddedColumn[]): Fragment;
-  /** Returns the column for ranges and ORDER BY. Tables of the service sort by code point. */
+  /** Returns the column for ranges and ORDER BY: in the service's tables, by code point. */
   ordered(column: ColumnInfo): Fragment;
   /**
    * Returns the last columns of an ORDER BY, after the `ordered` columns. With them, rows sort as

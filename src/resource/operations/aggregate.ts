@@ -85,12 +85,12 @@ export function planAggregate(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // One additional group shows if there are more groups than `limit`.
+    // Reads one additional group, to detect if there are more groups than `limit`.
     limit: limit + 1,
   };
 }
 
-/** Returns the response of `GET /aggregate` with the groups that its plan has read. */
+/** Converts the groups that the plan has read to the response of `GET /aggregate`. */
 export function aggregateResponse(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

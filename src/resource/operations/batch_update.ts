@@ -41,7 +41,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        // If a scope leads back to this table by relations, its check needs the stored values, too.
+        // If relations of the scope lead back to this table, the check needs all stored values.
         columns: reachesTable(grant.rows, resource.table)
           ? resource.stored
           : columnsToUpdate(resource),

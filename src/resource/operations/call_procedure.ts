@@ -17,7 +17,7 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
-/** `POST /rpc/:name`: runs {@link callProcedure} and serializes its output. Throws its errors. */
+/** `POST /rpc/:name`: runs {@link callProcedure}, with its errors, and serializes the output. */
 export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -63,7 +63,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in order. If one throws, the call fails, and the remaining receive false. */
+/** Runs all callbacks in order. If a callback throws, the call fails, and later ones get false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -111,7 +111,7 @@ async function validInput({ input }: Procedure, body: unknown): Promise<unknown>
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
 }
 
-/** A schema library can quote the client's value in a message, and the value can be long. */
+/** Shortens an issue's path and message, because they can quote a long value of the client. */
 function fieldError(issue: SchemaIssue): FieldError {
   return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
 }
@@ -142,7 +142,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // `JSON.stringify` silently omits functions and symbols.
   if (reply.body === "{}") throw new Error(refusal);
-  // The first check did not count the names of members and the results of `toJSON`.
+  // An earlier check did not count the names of members and the results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

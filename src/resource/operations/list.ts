@@ -106,7 +106,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
-    // One additional row shows whether there is another page.
+    // Reads one additional row, to detect if there is another page.
     const { read, from, counted } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },

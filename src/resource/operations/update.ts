@@ -94,7 +94,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 
 /**
  * Parses a PATCH or PUT. `complete` returns the new values of the row from the values of the body.
- * A foreign key that a nested row determines has a placeholder.
+ * If a nested row determines a foreign key, the foreign key's value is a placeholder.
  */
 export function parseUpdate(
   request: ResourceRequest,
@@ -187,11 +187,11 @@ async function hookedValues(
 const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * Updates the row of the request in one statement, without reading it first. This is possible with
- * a version column and at most one version in `If-Match`, if the scope, hooks, a time of update,
- * search and idempotency need no transaction. Returns null if these conditions do not hold, or if
- * there is no such row. Then {@link updateRow} determines the reason. Throws a 412 if the row has
- * another version.
+ * Updates the row of the request in one statement, without reading the row first. This requires a
+ * version column, and at most one version in `If-Match`. It also requires that the scope, the hooks
+ * and idempotency need no transaction, and that neither ETags nor a search index need the old row.
+ * Returns null if this is impossible, or if there is no such row. Then {@link updateRow} determines
+ * the reason. Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,
@@ -221,7 +221,7 @@ async function updateAtVersion(
     { isAutocommit: true },
   );
   if (updated === null && target.precondition !== null) {
-    // Clients often have an old version. The response to them needs no transaction.
+    // Clients often send an old version. Then the 412 needs no transaction.
     const stored = await fetchRow(writableTarget(target, write), resource, resource.driver);
     if (stored !== null) requirePrecondition(target.precondition, stored, resource);
   }
@@ -239,7 +239,7 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The database adds 1: the version in a wrong precondition can be too large for the column.
+    // The database adds 1, because a wrong version in `If-Match` can be too large for the column.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }

@@ -28,7 +28,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseItemOf(by)(body, resource),
-      // The header is not required yet: the row might not exist. An update requires it later.
+      // A missing `If-Match` is no error yet: the row might not exist. An update requires it.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: optimisticIdOf(request),
     };

@@ -6,9 +6,9 @@ import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
 /**
- * Returns the connection for reads that can examine many rows: all reads except reads by key. Their
- * duration is limited by the configuration, and their bytes by `maxBytes`, by default the maximum
- * size of a response.
+ * Returns the connection for reads that can examine many rows: all reads except reads by key. The
+ * configuration limits the duration of each read, and `maxBytes` limits its bytes. By default,
+ * `maxBytes` is the maximum size of a response.
  */
 export function limitedReadConnection(
   call: ResourceCall,
@@ -17,15 +17,15 @@ export function limitedReadConnection(
   return call.resource.driver.reads(new CallLimits(call, maxBytes));
 }
 
-/** Runs `work` with as few connections as the reads of {@link limitedReadConnection} can have. */
+/** Runs `work` under the limit of concurrent connections for {@link limitedReadConnection}. */
 export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Promise<T> {
   const { driver, readCosts } = call.resource;
   return driver.limited?.(new CallLimits(call, readCosts.maxAnswerBytes), work) ?? work();
 }
 
 /**
- * Returns {@link limitedReadConnection} for rows of the response. The reads stop with a 503 when
- * the response would exceed the memory limit for undelivered responses. The client can retry.
+ * Returns {@link limitedReadConnection} for reads of rows that the response contains. If the
+ * response would exceed the memory limit for undelivered responses, the reads fail with a 503.
  */
 export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;

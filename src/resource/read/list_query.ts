@@ -41,7 +41,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
-    // For `author.name.desc`, the caller reports a wrong direction, as for own fields.
+    // For `author.name.desc`, the caller reports a wrong direction, as for `name.desc`.
     if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
     throw orderProblem(path, `: it is not a sortable field${hint}`);
@@ -53,7 +53,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   return { column: { ...source, ...own }, source, relation, target };
 }
 
-/** Returns the sort keys of a document's value: as a number, as a string, then as a boolean. */
+/** Returns three sort keys for a value in a document: as a number, as a string and as a boolean. */
 function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
   const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
   const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
@@ -76,7 +76,7 @@ function addedName(index: number, { table: { columns } }: Resource): string {
   return name;
 }
 
-/** Plans the added columns of an order. Related rows that the caller cannot read have no values. */
+/** Plans sort keys from related rows and documents. An unreadable related row has no sort value. */
 function planAdded(
   added: readonly (RelatedOrder | PathColumn)[],
   related: ReadonlyMap<Resource, Grant>,
@@ -162,7 +162,7 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
 /** The query parameter `totalCount`: the total is counted, estimated or left out. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
-/** Parses a list's query parameter `totalCount`. Throws a 400 for any other value. */
+/** Parses `totalCount` of a list: true, false or `estimated`. Throws a 400 for any other value. */
 export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
   return parseFlag(query, "totalCount") ? "exact" : "none";
@@ -195,7 +195,7 @@ export interface ListReadPlan {
   readonly counted: CountedPosition | null;
 }
 
-/** Plans the read of `limit` rows of a list. Contains only rows that the grants allow. */
+/** Plans the read of `limit` rows of a list, among the rows that the grants allow. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListGrants,

@@ -72,7 +72,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum of included rows for one row. Two nested lists with default limits are allowed. */
+/** The maximum of included rows for one row. It allows two nested lists with default limits. */
 export const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {
@@ -135,7 +135,7 @@ async function loadOne(
 
 /** The included rows or groups that were found, as in {@link Included}. */
 interface Found extends Pick<Included, "rows" | "places"> {
-  /** The metrics of each place, if the response has metrics instead of rows. */
+  /** The metrics for each item of `places`, if the response has metrics instead of rows. */
   readonly groups?: readonly AggregateGroup[];
   /** Returns the size of a row or a group in the response, in bytes. */
   sizeOf(index: number): number;
@@ -162,7 +162,7 @@ async function fetchIncluded(
   }
   const { stored, ...found } = await fetchRelated(connection, {
     ...{ kind: "related", relation, isUnindexed, ...related, columns, where, order, limit },
-    // One additional row shows if there are too many rows.
+    // Reads one additional row, to detect if there are too many rows.
     most: left + 1,
     // A lookup by index needs a key without NULL. Introspected tables can have NULL in keys.
     byIndex: !isUnindexed && table.primaryKey.length > 0 &&
@@ -191,7 +191,7 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Returns how often the rows included by each key appear in the response. */
+/** Returns for each of the `places` how often the response contains the rows that it includes. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],

@@ -30,7 +30,7 @@ export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlyS
   );
 }
 
-/** Returns an include with default options, in whose rows `include` is nested. */
+/** Returns an include with default options. `include` contains the includes of its rows. */
 export function includeWithoutOptions(
   relation: Relation,
   target: Resource,

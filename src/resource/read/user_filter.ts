@@ -40,7 +40,7 @@ import { requireFilter } from "../../filter/resolve_scope_filter.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** Parses a filter over the fields that the user can filter by. Null for `""`. Throws a 400. */
+/** Parses a filter over fields that the user can filter by. Returns null for `""`. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -56,7 +56,7 @@ export interface PositionedComparison {
   readonly comparison: Comparison;
 }
 
-/** Returns the comparisons of a user's filter, in their order and without tests for NULL. */
+/** Returns the comparisons in a user's filter, in their order. Tests for NULL are left out. */
 export function comparisonsOf(text: string, resource: Resource): readonly PositionedComparison[] {
   const parsed = parseFilter(text, filterLengthsInBody);
   const found: PositionedComparison[] = [];
@@ -69,7 +69,7 @@ export function comparisonsOf(text: string, resource: Resource): readonly Positi
   return found;
 }
 
-/** Parses a query's filter like {@link parseRelationFilter}, or resolves its `codeFilter`. */
+/** Parses the filter string of a query, or resolves the filter that server-side code has built. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter, isInBody } = query;
   if (codeFilter === undefined) {
@@ -155,7 +155,7 @@ function requireFewWalks(syntax: FilterSyntax, resource: Resource): void {
   throw filterTooLarge(excess, `${filterLimits.walks} comparisons that walk relations`);
 }
 
-/** Returns the positions of all comparisons and quantifiers that follow a relation. */
+/** Returns the positions of all comparisons and quantifiers that test related rows. */
 function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly number[] {
   if ("path" in syntax && "term" in syntax) {
     const target = syntax.path.reduce<Resource | undefined>((here, name) => {

@@ -47,7 +47,7 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   return reached;
 }
 
-/** Limits each resource of a request to the caller's fields. Repeated calls return one copy. */
+/** Limits each resource of a request to the caller's fields. Creates one copy for each resource. */
 class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;
@@ -76,12 +76,12 @@ class CallerView {
     const acting = () => this.#acting ??= driverActingAs(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
       driver: { get: acting },
-      // In a transaction, `driver` already acts for the caller, and `db` is its handle.
+      // In a transaction, `driver` already has the caller's role, so its handle `db` is unchanged.
       db: { get: () => acting() === driver ? db : databaseHandle(acting(), sqlPlans) },
     });
   }
 
-  /** Returns a function without references to resources, because every open stream keeps it. */
+  /** Returns a test if a user has the same fields. Open streams keep it, but no resource. */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -97,7 +97,7 @@ class CallerView {
   }
 }
 
-/** A limited resource. Its other properties are those of its prototype. */
+/** A resource that is limited to the caller's fields. Other properties are in its prototype. */
 interface SeenResource extends Resource {
   view: CallerView;
 }

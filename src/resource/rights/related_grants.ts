@@ -6,10 +6,10 @@ import type { Resource } from "../model/resource.ts";
 
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** For operations that write only rows of their own table. */
+/** The related writes of operations that write only rows of their own table: none. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** For operations that need no grant in addition to their main access. */
+/** The additional grants of operations that need only the grant for their main access: none. */
 export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   also: null,
   related: new Map(),

@@ -33,7 +33,7 @@ export interface Endpoint {
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws a 401 or 403 if neither the body nor a scope is needed to reject the caller. */
+  /** Throws a 401 or 403 if the caller can be rejected without knowing the body or a scope. */
   requireAccess(user: User | null, resource: Resource): void;
   /** Throws if the user is not allowed to do what `request` asks for. Has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
@@ -54,7 +54,7 @@ export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
 
-/** Returns true if requests to a route change nothing, although `POST /query` has a body. */
+/** Returns true if requests to the route only read: a GET, or `POST /query`, which has a body. */
 export function isRead({ method, endpoint }: Route): boolean {
   return method === "GET" || endpoint.name === "query";
 }
@@ -106,7 +106,7 @@ export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, End
       if (type !== csv.type && (query.has("delimiter") || query.has("bom"))) {
         throw invalid('"delimiter" or "bom" without format=csv');
       }
-      // CSV has no safe form of numbers.
+      // CSV does not distinguish numbers from strings, so the safe form of numbers does not apply.
       const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
       if (!parseFlag(query, "link")) return (exporting ?? listing).run(asked, user, resource);
       if (exporting === undefined || !query.has("format") || query.isInBody === true) {

@@ -33,7 +33,7 @@ const rowParameters: readonly string[] = [
   ...["filter", "select", "include", "orderBy", "limit", "cursor", "offset", "totalCount"],
 ];
 
-/** Parameters that need a second statement. A request runs a volatile function only once. */
+/** Parameters that need a second statement, and so are rejected for volatile functions. */
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
 /**
@@ -59,7 +59,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // The rows of a call are read like a list, so the problem would say "Cannot read".
+    // Reading the rows of the call uses the code for lists, whose problem would say "Cannot read".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -160,8 +160,8 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
 }
 
 /**
- * Returns the query for a list of the function's rows. An argument hides a parameter of its name.
- * Throws a 400 for a parameter that is neither an argument nor a parameter of a list.
+ * Returns the query for a list of the function's rows. An argument takes precedence over a
+ * parameter with the same name. Throws a 400 for a name that is neither of the two.
  */
 function listQueryOf(
   { name: subject, args, result, isQuery }: DatabaseFunction,
@@ -189,7 +189,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns the resource of the returned table, or a new resource, with the call as its table. */
+/** Returns a resource whose table is the call: the returned table's resource, or a new one. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

@@ -44,11 +44,11 @@ export type HandleIdempotently = (
 
 /** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** Returns the handler of a request. `header` is its key. Throws a 400 for a malformed key. */
+  /** Returns the handler of a request. `header` is its idempotency key. Throws a 400 if invalid. */
   byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
   /** Creates the table of idempotency records in the databases in which they are stored. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
-  /** Deletes expired responses from the tables. The key-value store deletes its own. */
+  /** Deletes expired responses from tables. A key-value store deletes expired values itself. */
   purge(): Promise<void>;
 }
 
@@ -102,9 +102,9 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The identity has a prefix, because a user's id can equal an address. It contains the whole
-      // address, while a budget belongs to a network: clients of one network must not receive each
-      // other's responses.
+      // The prefix distinguishes a user's id from an equal address. The identity of an anonymous
+      // client is the whole address, not only the network as for budgets: clients in one network
+      // must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
       // Stored responses are limited per network, because one client can have many addresses.
@@ -135,7 +135,7 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
   };
 }
 
-/** Responds with the reply that was stored together with the write. It is serialized only once. */
+/** Responds with the reply that was stored together with the write, and serializes it once. */
 async function answerWithin(
   claim: RequestClaim,
   table: TableIdempotency,
@@ -224,7 +224,7 @@ function answerGuarded(
   { guard, protection, byKey }: GuardedAnswer,
 ): MaybePromise<Reply> {
   const admission = guard.admission(protection, request);
-  // The response to a repeated request counts as a request, but costs no budget.
+  // Rate limits count a repeated request, but its stored response costs no budget.
   const answer = () =>
     byKey === null
       ? chain(admission.admit(), () => request.run(admission, null))

@@ -87,7 +87,7 @@ function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-/** Returns the number of parts between slashes, including the empty part before the first. */
+/** Returns the number of parts between slashes, including the empty part before the first slash. */
 function depthOf(path: string): number {
   return path.split("/").length;
 }
@@ -120,7 +120,7 @@ function splitOwned(
   return owned;
 }
 
-/** Decodes a segment. Returns null for a malformed segment, because no resource has one. */
+/** Decodes a segment. Returns null for a malformed segment, which no resource path contains. */
 function canonicalSegment(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {

@@ -27,7 +27,7 @@ export interface Caller extends Pick<ResponseDelivery, "delivered" | "part">, Bo
   address(): string | null;
 }
 
-/** Returns the identity for queues: the user's, or the address of an anonymous client. */
+/** Returns a client's identity in queues: the user's id, or an anonymous client's network. */
 export function callerIdentity(user: User | null, address: string | null): string {
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }

@@ -151,7 +151,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored reply of an invalid request is this problem, which contains no row.
+        // For such a request, only this problem can be stored, which contains no row.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);
@@ -217,7 +217,7 @@ function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Rep
     return { status: 304, headers: { ...kept, etag }, body: null };
   };
   if (typeof body === "string") return tagged(body, Buffer.from(body));
-  // The stream has its parts in memory already.
+  // All parts of the stream are in memory already, so the hash needs no additional reads.
   return Array.fromAsync(body).then((parts) =>
     tagged(ReadableStream.from(parts), Buffer.concat(parts))
   );

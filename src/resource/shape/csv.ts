@@ -17,7 +17,7 @@ export const csv: RowFormat = {
   writer(view, { escapesFormulas, delimiter, bom }) {
     const write = escapesFormulas ? escapedField : field;
     const fields = fieldsOf(view, write);
-    // JSON and strings with a comma are in quotes with every delimiter.
+    // JSON and strings with a comma are already in quotes, whatever the delimiter is.
     const quoted = (text: string) =>
       text.includes(delimiter) && !text.startsWith('"') ? `"${text}"` : text;
     const record = (texts: readonly string[]) =>
@@ -105,7 +105,7 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Returns true if RFC 4180 requires quotes, or if a reader might trim spaces or read NULL. */
+/** Returns true if RFC 4180 requires quotes, or if a reader could trim it or read it as NULL. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }

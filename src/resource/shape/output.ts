@@ -209,9 +209,9 @@ function untypedValue(value: unknown): unknown {
 export interface RelationFilter {
   /** The resources that the filter reads through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
-  /** The filter without the restriction to readable related rows. Absent if there is none. */
+  /** The filter before it is restricted to readable related rows. Absent for an empty filter. */
   readonly unrestricted?: Filter;
-  /** Returns the filter over readable related rows. Without a grant, comparisons match no row. */
+  /** Returns the filter over readable related rows. Tests of rows without a grant match nothing. */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 

@@ -24,7 +24,7 @@ type Included = readonly { readonly relation: Relation }[];
 /** The columns that `select` names, and the values to which it limits their documents. */
 export interface Selection {
   readonly visible: readonly ColumnInfo[];
-  /** The selected values of each JSON column that is not selected as a whole. Null for none. */
+  /** The selected values of each JSON column that is not selected as a whole; else null. */
   readonly parts: ReadonlyMap<ColumnInfo, DocumentParts> | null;
 }
 

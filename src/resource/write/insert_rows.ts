@@ -48,9 +48,9 @@ export async function requireNewRows(
 }
 
 /**
- * Requires of updated rows what {@link requireNewRows} requires of new rows: a changed membership
- * must not permit its own change. Checks only rows in which a column of the scope changes. A column
- * that was not read counts as changed.
+ * Checks updated rows as {@link requireNewRows} checks new rows: a changed membership must not
+ * permit its own change. Checks only rows in which a column of the scope changes. A column that was
+ * not read counts as changed.
  */
 export async function requireChangedRows(
   updates: readonly LockedRow<Assignments>[],
@@ -151,9 +151,9 @@ function rowsPerStatement(
 /**
  * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
  * that order. A row with a key in VALUES is found by this key. Generated keys show the order only
- * if they increase, but SQLite generates random keys after the largest key, and a Postgres sequence
- * can count down. If the keys do not increase, throws {@link UnorderedKeysError}, and the rows are
- * inserted one by one.
+ * if they increase, but SQLite generates random keys once a row has the largest possible key, and a
+ * Postgres sequence can count down. If the keys do not increase, throws {@link UnorderedKeysError},
+ * and the rows are inserted one by one.
  */
 function inOrderOf(
   rows: readonly Assignments[],

@@ -115,7 +115,7 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/** Returns the lock before a delete. A role that may not update rows cannot lock them. */
+/** Returns the option to lock rows before a delete. A role needs the right to update for a lock. */
 export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }

@@ -175,7 +175,7 @@ export class RowKept extends Problem {
   }
 }
 
-/** Returns the 409 of a write of one row whose key several rows of a view have. */
+/** Returns the 409 for a write of one row of a view in which several rows have the same key. */
 export function severalRows(access: Access): Problem {
   return new Problem("conflict", `Cannot ${access}: several rows of the view have this key`);
 }
@@ -212,7 +212,7 @@ export function mayWriteAlone(resource: Resource): boolean {
 }
 
 /**
- * Returns true if the statement that writes a row can also require the scope of the write. This
+ * Returns true if the statement that writes a row can also check the scope of the write. This
  * requires a scope without relations, because subqueries of a statement do not see the rows that
  * the statement writes. It also requires that no trigger changes the row later.
  */
@@ -223,7 +223,7 @@ export function canRequireScope({ grant, resource }: WriteCall): boolean {
     resource.returnsFinalRows() && relatedTerms(grant.rows).length === 0;
 }
 
-/** Returns the scope for a statement's plan, if the statement can require it of its rows. */
+/** Returns the scope for a statement's plan, if the statement can check the scope of its rows. */
 export function scopeOfStatement(
   write: WriteCall,
   { inserts }: { readonly inserts: string },

@@ -13,7 +13,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns a filter for the version of `current`. It matches all rows if there is no version. */
+/** Returns a filter for rows with the version of `current`. Matches all rows without a version. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
@@ -49,7 +49,7 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/** Adds only the time of the update. A batch increments the version only if configured. */
+/** Adds only the update time. A batch increments versions only if an option says so. */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,

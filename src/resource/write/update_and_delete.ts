@@ -36,8 +36,8 @@ export interface PathUpdate {
 }
 
 /**
- * Updates the requested row and returns it. Throws a 404 if the user may not see the row, a 412 if
- * it has changed, and a 403 if it is outside the scope before or after the update.
+ * Updates the requested row and returns it. Throws a 404 if the user cannot see the row, a 412 if
+ * the row has changed, and a 403 if it is outside the scope before or after the update.
  */
 export async function updateRow(
   { target, set, readsFirst }: PathUpdate,
@@ -158,7 +158,7 @@ async function runDelete(
 ) {
   const { hooks, reader, table } = resource;
   const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
-  // SQLite counts no rows that a trigger of a view deletes.
+  // SQLite counts no rows that a trigger of a view deletes. Returned keys make these rows count.
   const counted = table.view === null || isRead ? [] : table.primaryKey;
   const returning = hooks.onAfterDelete === undefined || isRead ? counted : resource.stored;
   const before = isRead ? await readRows(where, resource, connection) : [];

@@ -15,7 +15,7 @@ export interface ClaimedFile {
  * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
  * libraries in one process do not notice each other's locks on a file, and would overwrite
  * committed writes of each other. If another library has claimed the file, by this path or another,
- * throws an Error with its name.
+ * throws an Error that names the other library.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));

@@ -1,4 +1,4 @@
-/** The tables and indexes of Deno KV, each with a word in its CREATE statement. */
+/** The tables and indexes of Deno KV, each with a word that its CREATE statement contains. */
 const parts: ReadonlyMap<string, string> = new Map([
   ["migration_state", "version"],
   ["data_version", "version"],

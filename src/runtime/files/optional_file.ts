@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { isDeno } from "../host.ts";
 
-/** Returns the text of a file, or null if the file is absent or the process may not read it. */
+/** Returns the text of a file, or null if the file is absent or the process cannot read it. */
 export async function readOptionalFile(path: string): Promise<string | null> {
   return await ifReadable(path, () => readFile(path, "utf8"));
 }
 
-/** Returns the result of `read`, or null if a file is absent or the process may not read it. */
+/** Returns the result of `read`, or null if a file is absent or the process cannot read it. */
 export async function ifReadable<T>(
   path: string,
   read: (path: string) => Promise<T>,

@@ -15,7 +15,7 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** The constraints of a Drizzle table as database names, also those outside of its columns. */
+/** The constraints of a Drizzle table: those of its columns and of its third argument. */
 export interface DrizzleConstraints {
   /** The columns of a composite primary key, in order; null if a single column is the key. */
   readonly primaryKey: readonly string[] | null;

@@ -153,7 +153,7 @@ interface ConvertedKind {
  * Returns the kind of a column whose SQL type has the kind `kind`. If the column has a custom type
  * with conversions (`toDriver`, `fromDriver`), this function calls them with a sample of a stored
  * string or number. If the sample changes, for example because the values are encrypted, only
- * Drizzle can convert the values. Values of other types keep their meaning in each conversion.
+ * Drizzle can convert the values. Conversions of other kinds, such as booleans, are ignored.
  */
 export function convertedKind(
   column: DrizzleColumn,
@@ -177,7 +177,7 @@ export function convertedKind(
   }
 }
 
-/** Returns the kind that Drizzle's own column has with this type of values in the program. */
+/** Returns the kind of Drizzle's built-in column type that has such values in the program. */
 function kindOfValue(value: unknown, kind: ColumnKind): ColumnKind {
   if (typeof value === "number" && kind === "decimal") return "real";
   return typeof value === "bigint" && kind === "integer" ? "bigint" : kind;

@@ -152,7 +152,7 @@ function lazily<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Returns the default. `isAssigned`: the database generates keys. Throws `InvalidValue`. */
+/** Returns the default. `isAssigned`: true if the database generates it. Throws `InvalidValue`. */
 function columnDefault(
   source: DrizzleColumn,
   column: ColumnInfo,

@@ -14,8 +14,8 @@ import {
 } from "./drizzle_structure.ts";
 
 /**
- * Drizzle's tables for Postgres (`pgTable`). A column has a kind. If no kind corresponds to its
- * type, it has a database type as after introspection.
+ * Drizzle's tables for Postgres (`pgTable`). A column whose type corresponds to no kind has a
+ * database type, as after introspection.
  */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -83,7 +83,7 @@ function partsOf(type: string): { readonly name: string; readonly numbers: reado
   };
 }
 
-/** Returns the kind of a column. Numbers and bigints do not differ in responses. */
+/** Returns the kind of a column, by Drizzle's `mode` or else by the name of the SQL type. */
 function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
   const byMode = kindsOfModes.get(columnType);
   return byMode ?? kindsOfTypes.get(name);
@@ -99,7 +99,7 @@ const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
 const kindsOfTypes = kindsByName({
   text: ["text", "varchar", "char"],
   integer: ["smallint", "smallserial", "integer", "serial", "bigint", "bigserial"],
-  // No name of a type means this kind, but the `mode` of a column can.
+  // No type name maps to this kind. Only the `mode` of a column selects it.
   bigint: [],
   real: ["real", "double precision"],
   decimal: ["numeric"],
@@ -167,7 +167,7 @@ function quoted(name: string): string {
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType, converted } = type;
   const element = { ...plainColumn, ...type, name: "element", dbName: "element" };
-  // A cast needs the name of the type without the number, as in `timestamp(3) with time zone`.
+  // A cast needs the name without the number in parentheses, as in `timestamp(3) with time zone`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
     ...plain,
@@ -185,7 +185,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if Postgres can sort elements, and so lists of these. It cannot sort `json`. */
+/** Returns true if Postgres can sort the elements, and so the lists. It cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }

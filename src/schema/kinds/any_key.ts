@@ -1,7 +1,7 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/** Returns the key of an `any` column for a path: in quotes if it is a string like a number. */
+/** Returns the key of an `any` column for a path. Strings that look like numbers are in quotes. */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
@@ -20,8 +20,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for `5`, because the number
- * 5 is no string in this form, and the string "5" is in quotes.
+ * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for the string `5`: the
+ * number 5 is never a string in this form, and the string "5" would be in quotes.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = unquotedKeyText(text);

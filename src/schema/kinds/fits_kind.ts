@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // SQLite may have converted an integer beyond 2^53 to a double, without some digits.
+  // SQLite may have converted an integer beyond 2^53 to a double, which has lost digits.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),

@@ -11,8 +11,8 @@ type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly k
 
 /**
  * Converts a JSON value for a list, record or map column. Each member has a column, whose kind
- * converts the member. A string in place of a structure, as rows can contain it, is unchanged.
- * Throws an {@link InvalidValue}.
+ * converts the member. A string in place of a structure stays unchanged, because rows can contain
+ * such strings. Throws an {@link InvalidValue}.
  */
 function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {

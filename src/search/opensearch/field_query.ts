@@ -53,6 +53,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** There is no limit: with a limit, the results would depend on the words of other users. */
+/** In effect no limit. With a limit, the results would depend on the words of other users. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

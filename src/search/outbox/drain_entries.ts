@@ -40,7 +40,7 @@ export interface DrainLimits extends RetrySchedule {
 
 /** The results of one run of the outbox. */
 export interface DrainResult {
-  /** Number of entries after which the index contains the current rows. */
+  /** Number of finished entries. The index contains the current rows of these entries. */
   readonly done: number;
   /** Number of failed entries. They will be retried, except the dead entries. */
   readonly failed: number;

@@ -109,7 +109,7 @@ export function queuePositionOf(entry: OutboxEntry) {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
-/** Begins a lease of the entry, including its old unconfirmed writes. Returns null if not due. */
+/** Begins a lease of the entry, and counts old unconfirmed writes as committed. Null if not due. */
 export function leaseEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,

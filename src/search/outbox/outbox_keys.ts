@@ -5,7 +5,7 @@ import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 export const outboxKeys = {
   /** The entry of a document, which several processes can change at the same time. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
-  /** A record in the list of due or dead entries. The key contains the time that orders it. */
+  /** A record in the list of due or dead entries. The list is sorted by the time in the key. */
   place: (name: DocumentName, { kind, at }: OutboxQueuePosition): KeyValueKey => [
     ...["search", "outbox", kind],
     at,

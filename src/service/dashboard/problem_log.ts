@@ -64,7 +64,7 @@ export class ProblemLog {
     const key = `${code} ${status} ${method} ${path}`;
     const lastAt = this.#clock.now();
     const { count, firstAt } = this.#groups.get(key) ?? { count: 0, firstAt: lastAt };
-    // Deleting the key first moves the group to the end of the map, which is its newest entry.
+    // Deleting the key first moves the group to the end of the map, after all older entries.
     this.#groups.delete(key);
     const [oldest] = this.#groups.size < maxGroups ? [] : this.#groups.keys();
     if (oldest !== undefined) {

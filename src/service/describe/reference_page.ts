@@ -113,7 +113,7 @@ function describe(id: string, summary: string, type: string): RouteDescription {
   return describePage({ id: `describe${id}`, summary, answers });
 }
 
-/** A variable path keeps the package out of programs without an API reference. */
+/** The path is a variable, so that bundlers do not add the package to every program. */
 const packageFiles = "./swagger_ui_files.ts";
 
 async function readPackageFile(name: string): Promise<string> {

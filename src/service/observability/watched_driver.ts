@@ -9,8 +9,8 @@ type WatchStatement = (statement: Statement) => WatchEnd;
 
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. Returns a function that is called when each of its
-   * statements starts, perhaps in the asynchronous context of another request.
+   * Called before a statement or a transaction. Returns a function that is called at the start of
+   * each statement of it, perhaps in the asynchronous context of another request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */

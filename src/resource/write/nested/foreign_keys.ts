@@ -81,7 +81,7 @@ export function referringRowsFilter(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
-/** Returns true if bodies, and therefore relations, can change a column of an existing row. */
+/** Returns true if a body can set the column in an existing row. Only then can relations set it. */
 export function mayChange(column: ColumnInfo, resource: Resource): boolean {
   return !column.primaryKey && mayWrite(column, resource) && !resource.fields.immutable.has(column);
 }

@@ -59,7 +59,7 @@ export interface RelationChange {
   readonly around: NestedRow;
   readonly connect: readonly NestedRow[];
   readonly disconnect: readonly NestedRow[];
-  /** The path of the `set` that disconnects all other related rows; null without `set`. */
+  /** Path of a `set`, which disconnects all related rows that it does not list; else null. */
   readonly removesOthers: BodyPath | null;
   /** The path where the body creates a row that must be the only related row; else null. */
   readonly requiresNone: BodyPath | null;
@@ -90,8 +90,8 @@ export function ownCount(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources or with another access than the top level. Each contains
- * the number of its rows and links, and the path of its first row.
+ * Returns the writes to other resources, and writes that need another access than the top level.
+ * Each write contains the number of its rows and links, and the path of its first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

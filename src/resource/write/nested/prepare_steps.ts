@@ -62,7 +62,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   return { values, changes };
 }
 
-/** Charges for rows that the body does not name. Rows that it names are already charged. */
+/** Charges for rows that the body does not name. Rows in the body are already charged. */
 async function chargeOthers(
   others: readonly RelatedWrite[],
   { body }: NestedPlan,
@@ -78,7 +78,7 @@ async function chargeOthers(
   );
 }
 
-/** Reads the row, because no hook must run for an update that fails. A later step locks it. */
+/** Reads the row before the hooks, because no hook must run for an update that fails. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,

@@ -63,7 +63,7 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** Returns the nested rows under the relation names in the body, as a read includes them. */
+/** Returns the nested rows under the relation names in the body, in the form of included rows. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,

@@ -15,7 +15,7 @@ import { databaseDefault } from "../../../plan/plan.ts";
 
 /**
  * How rows are inserted: as many as possible in one statement, each in a separate statement so that
- * the rejected row is known, or without RETURNING and then read back.
+ * the rejected row is known, or without RETURNING, followed by a read of the rows.
  */
 type InsertMode = "together" | "one-by-one" | "read-back";
 
@@ -98,7 +98,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // The rows of a part are committed and indexed only with the whole transaction.
+    // The rows of a part of a transaction are indexed only with the whole transaction.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));

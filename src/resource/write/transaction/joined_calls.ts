@@ -128,7 +128,7 @@ export class PartDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  /** Returns this driver. Absent if the service's role, not a user's, runs the statements. */
+  /** Returns this driver. Absent if the statements have the service's role, not a user's. */
   readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;

@@ -82,7 +82,7 @@ function partialKey(
     const name = `${namesOf(columns)}(${condition.filter})`;
     return rows === null ? [] : [{ primaryKey: columns, rows, name }];
   } catch (error) {
-    // A column of the condition is not filterable, or a constant is no value of its column.
+    // The user cannot filter by a column of the condition, or a constant is invalid for its column.
     if (error instanceof Problem) return [];
     throw error;
   }
@@ -177,9 +177,9 @@ export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
   readonly by: UniqueKey;
   readonly update: Grant;
-  /** True if a row's version is incremented, as by a PATCH, which can require an ETag. */
+  /** True if updates increment versions and can require `If-Match`, as a PATCH of a row does. */
   readonly isCounted: boolean;
-  /** The indexes of the items whose row existed before the hooks. Absent before the hooks. */
+  /** The indexes of the items whose row existed before the hooks. Absent until hooks have run. */
   readonly expected?: ReadonlySet<number>;
 }
 

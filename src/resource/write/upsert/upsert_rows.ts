@@ -107,7 +107,7 @@ async function writeSorted(
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
-  // All upserts insert rows in the order of their keys, so that two of them cannot deadlock.
+  // All upserts insert rows in the order of their keys, so that two upserts cannot deadlock.
   const creations = fresh.toSorted((left, right) => compareKeys(left.name, right.name, by));
   const creation = { ...call, grant: create };
   const values = await mapItemsInTurn(

@@ -84,7 +84,7 @@ export function parseKeyedItems(
 /** The members of an item that the caller parses, because they are not fields of its row. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
-/** Parses the required filter of a batch. A batch without a filter must not change every row. */
+/** Parses a batch's filter. It is required: leaving it out must not change every row. */
 export function parseBatchFilter(
   { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
   resource: Resource,
@@ -124,7 +124,7 @@ export function mapItems<T, Result>(
   return items.map((item, index) => atPath(itemPath(index), () => work(item, index)));
 }
 
-/** Maps the items of a batch, one after the other. A Problem of `work` names its item. */
+/** Maps the items of a batch, one after the other. A Problem that `work` throws names the item. */
 export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,

@@ -66,7 +66,7 @@ export function foreignKeyColumnsOf({ columns, foreignKeys }: TableInfo): Readon
   ]);
 }
 
-/** Returns true if a value equals the stored value. An unknown stored value is undefined. */
+/** Returns true if a value equals the stored value. `stored` is undefined if it is unknown. */
 export function equalsStoredValue(value: unknown, stored: unknown): boolean {
   if (value === keepStoredValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;

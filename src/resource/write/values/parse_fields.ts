@@ -17,11 +17,11 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** The 422 for a body with invalid fields, which names each of them. */
+/** The 422 for a body with invalid fields. The problem names each of these fields. */
 export class InvalidFields extends Problem {
   readonly errors: readonly FieldError[];
 
-  /** Creates the problem. Its `details` contain `details` and the first errors. */
+  /** Creates the problem, whose details are `details` and the first errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
     // An error that concerns the whole body has an empty path.
@@ -83,7 +83,7 @@ export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
 
 /**
  * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that can
- * be another spelling of the stored value becomes a `EchoedValue`.
+ * be another spelling of the stored value becomes an `EchoedValue`.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable, mayBeStored: true });
@@ -142,7 +142,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if the value can be a different spelling of the stored value. A key cannot. */
+/** Returns true if a value can be another spelling of the stored value. False for keys. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
@@ -289,7 +289,7 @@ function parseValue(
   }
 }
 
-/** Returns a value of a body with safe numbers. Throws for a number that may be rounded. */
+/** Converts a value in the safe form of numbers. Throws for a number that may be rounded. */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
   requireSafeDecimals(value, column);
   if (!isAny(column)) return value;

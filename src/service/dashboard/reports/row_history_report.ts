@@ -57,7 +57,7 @@ export function createRowHistoryReport(
       const { changes, next } = await read(resource, { table, key, exclude, before, limit });
       return {
         changes: changes.map((one) => shown(one, resource)),
-        // Changes are kept at least this long. Pass `next` as `before` to request older changes.
+        // Changes are kept at least `keptMs`. Pass `next` as `before` to request older changes.
         ...{ recorded: mode, keptMs: retentionMs, next },
       };
     },

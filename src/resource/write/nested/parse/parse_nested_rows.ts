@@ -177,7 +177,7 @@ function parseRelation(
   }
 }
 
-/** Returns the resource of the related rows, or null if it is missing or allows no links. */
+/** Returns the resource of the related rows; null if there is none or links are not creatable. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,

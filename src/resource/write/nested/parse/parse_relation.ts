@@ -11,7 +11,7 @@ export interface RelationRequest {
   readonly wanted: readonly IdOrNewRow[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];
-  /** The path of the `set` that disconnects all related rows except its own; null without `set`. */
+  /** Path of a `set`, which disconnects all related rows that it does not list; else null. */
   readonly removesOthers: BodyPath | null;
 }
 
@@ -63,7 +63,7 @@ function membersFor({ relation: { toMany }, isNew }: RelationContext): readonly 
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
-/** Returns true for an object with members like `connect`. A new row can have such fields, too. */
+/** Returns true if all names in an object are members like `connect`, not fields of a new row. */
 function isMembers(value: unknown, { relation: { toMany }, target }: RelationContext): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
@@ -112,7 +112,7 @@ function parseMany(value: object, place: RelationContext): RelationRequest {
 function parseOne(value: object, place: RelationContext): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // The old row of a `hasOne` can prevent a new one, so a body can disconnect and create together.
+  // In a `hasOne`, the old row can prevent a new row, so `disconnect` and `create` can be combined.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw invalidField(`must hold one of ${listed(membersFor(place))}`, name);

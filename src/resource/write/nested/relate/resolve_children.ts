@@ -76,7 +76,7 @@ export async function resolveChildren(
   };
 }
 
-/** The existing children in one change that the user can see. */
+/** The existing children in one change, except those that the user cannot see. */
 interface Found {
   /** The foreign key values by which children refer to the enclosing row. */
   readonly keys: Assignments;
@@ -84,7 +84,7 @@ interface Found {
   /** The rows that the user is allowed to update. */
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** The values that connect a child. Children share this object, and therefore one statement. */
+  /** The values that connect a child. All children share them, so one statement is enough. */
   readonly related: Assignments;
   /** The values that disconnect a child, or none if its foreign key cannot be NULL. */
   readonly cleared: Assignments;
@@ -158,7 +158,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 if the user can see a related row, because there can be only one. */
+/** Throws a 422 if the user can see a related row, because the body creates the only one. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,
@@ -180,7 +180,7 @@ function fault(message: string, bodyPath: BodyPath): unknown {
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /** Identifies the row. Resolving the change again for equal stored rows results in this id. */
+    /** The row's id. Resolving the change again for unchanged rows returns the same id. */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;
