@@ -14,7 +14,7 @@ export interface CredentialCacheOptions {
   readonly clock: Clock;
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
-  /** Reads a credential, or null if it is unknown or has ended. `isUsed` is false for rechecks. */
+  /** Reads a credential; null if it is unknown or has ended. `isUsed` is false for rechecks. */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
 
@@ -40,7 +40,7 @@ export class CredentialCache {
     this.#options = options;
   }
 
-  /** Returns the user of a credential and its end; null if it is unknown or has ended. */
+  /** Returns a credential's user and expiry, or null if the credential is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;
@@ -69,7 +69,7 @@ export class CredentialCache {
     return reading;
   }
 
-  /** Reads a credential again for an open stream, which does not count as a use. */
+  /** Reads a credential again for an open stream. This read does not count as a use. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;

@@ -12,15 +12,15 @@ export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Returns true if a string has the form of a token, so that it is worth a look-up. */
+/** Returns true if a string has the form of a token. The store is asked only for such strings. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));
 }
 
 /**
- * Returns the hash under which a token is stored, so that the store does not reveal tokens. It
- * needs neither salt nor cost, because 256 random bits cannot be guessed.
+ * Returns the hash under which a token is stored, so that the store does not reveal tokens. A fast
+ * hash without salt is sufficient, because 256 random bits cannot be guessed.
  */
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");

@@ -76,7 +76,7 @@ function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<un
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // The check keeps the record of a later request, which may have taken over the key.
+    // The check protects the record of a later request that may have claimed the key since.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -152,7 +152,7 @@ interface Recheck {
   readonly isFree: boolean;
 }
 
-/** Reads failed checks again. An expired record, or one of this very commit, is no conflict. */
+/** Repeats failed checks. A record that has expired or comes from this commit is no conflict. */
 async function rereadChecks(
   kv: RetryingKv,
   prepared: PreparedCommit,

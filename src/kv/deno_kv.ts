@@ -78,7 +78,7 @@ export interface KvRecord {
   readonly claimId: string | null;
 }
 
-/** Encodes a record with its expiry, because Deno KV may return it longer than that. */
+/** Encodes a record with its expiry time, because Deno KV can return records that have expired. */
 export function encodeRecord(
   { value, expireInMs }: KeyValueMutation & { readonly kind: "set" },
   now: number,

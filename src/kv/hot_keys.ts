@@ -223,7 +223,7 @@ export class HotKeys {
 
 const maxGroupingMs = 5;
 
-/** The maximum number of concurrent batches. A remote store takes ten keys at a time. */
+/** The maximum number of concurrent batches, each of which contains at most ten keys. */
 const maxOpenBatches = 16;
 
 /** Maximum number of keys that a store reads in one snapshot. */

@@ -26,7 +26,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
 
 /** Returns true if a key begins with all parts of the prefix and has further parts. */
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
-  // 0xff follows an escaped zero byte: the key's part is then longer than the prefix's last part.
+  // If 0xff follows, it escapes a zero byte: the key's part is longer than the prefix's part.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }

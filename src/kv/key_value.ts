@@ -61,15 +61,15 @@ export interface KeyValueCommit {
   /** The mutations in order, at most 1,000. */
   readonly mutations: readonly KeyValueMutation[];
   /**
-   * The key of a record that this commit sets and that proves the commit. If the acknowledgement is
-   * lost, the store reads if the record comes from this commit. This is exact if no other commit
-   * overwrites the record, for instance if each one checks that it does not exist.
+   * The key of a record that this commit sets. If the acknowledgement is lost, the store reads the
+   * record to find out if the commit happened. Other commits must not overwrite the record, for
+   * example because each one checks that it does not exist.
    */
   readonly claim?: KeyValueKey | undefined;
   /**
    * True if the claim is void after this commit failed with a {@link StoreError}. If the store
    * writes the record nevertheless, it is ignored and removed. This option is for commits that only
-   * create a claim. A store that always responds can ignore it.
+   * create a claim. A store that always responds can ignore the option.
    */
   readonly isProvisional?: boolean | undefined;
 }

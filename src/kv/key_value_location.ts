@@ -22,8 +22,8 @@ export function storeLocationMistake(kv: string): string | null {
 }
 
 /**
- * Returns an error message for a path like that of a companion file of a SQLite database, e.g.
- * `-wal`: SQLite would read and delete the file when opening the database. Null otherwise.
+ * Returns an error message for a path that ends like a companion file of a SQLite database, e.g.
+ * `-wal`. SQLite would read and delete such a file when it opens the database. Otherwise null.
  */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

@@ -15,14 +15,14 @@ import { StoreError } from "./store_error.ts";
 /**
  * Creates a {@link KeyValue} in the memory of this process, invisible for other processes. When it
  * contains `maxBytes`, it refuses commits that add records, so that clients cannot fill the memory.
- * Records with a `share` can use half of `maxBytes`, and are dropped to make room for other such
- * records and for reserved ones. Reserved records can use an additional eighth.
+ * Records with a `share` can use half of `maxBytes`, and are dropped to make room for other records
+ * with a `share` and for reserved records, which can use an additional eighth.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
   let isClosed = false;
 
-  /** Runs `work` asynchronously, so that errors reject as those of a remote store do. */
+  /** Runs `work` asynchronously, so that an error rejects the promise, as with a remote store. */
   async function ifOpen<T>(work: () => T): Promise<T> {
     if (isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return await work();
@@ -176,7 +176,7 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** Milliseconds between two such removals of expired records. */
+/** Minimum time between two removals of expired records, in milliseconds. */
 const sweepPauseMs = 1_000;
 
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];
@@ -193,7 +193,7 @@ function copyOf(key: KeyValueKey): KeyValueKey {
   return key.map((part) => part instanceof Uint8Array ? part.slice() : part);
 }
 
-/** Throws a plain Error if any store would refuse the commit. Does not check its values. */
+/** Throws a plain Error for a commit that some store would refuse. Does not check the values. */
 export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit): void {
   for (const { key } of [...checks, ...mutations]) encodeKey(key);
   if (checks.length > maxChecksPerCommit) {
@@ -244,7 +244,7 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Throws a plain Error for a page that any of the supported stores could not list. */
+/** Throws a plain Error for a page that some supported store could not list. */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);

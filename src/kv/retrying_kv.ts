@@ -29,7 +29,7 @@ export class RetryingKv {
   /** The claims whose records are ignored. */
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Takes over `kv`, which `close` closes. */
+  /** Takes ownership of `kv`, so that `close` also closes `kv`. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
@@ -175,7 +175,7 @@ interface StartedOperation {
 class CircuitBreaker {
   readonly #clock: Clock;
   readonly #probe: () => Promise<unknown>;
-  /** The operations without a response, oldest first. A response also removes all older ones. */
+  /** The operations without a response, oldest first. A response also removes all older entries. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
@@ -262,14 +262,14 @@ class CircuitBreaker {
 /** After this time without a response, in milliseconds, the store is probed. */
 const silenceMs = 500;
 
-/** How many operations are sent between two responses. In an outage, all of them fail. */
+/** Maximum number of operations sent between two responses. In an outage, all of them fail. */
 const maxBetweenAnswers = 64;
 
 /** Milliseconds between two probes. The long pause follows many probes without a response. */
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** From this number of probes without a response, the pause is long: Deno's client retries all. */
+/** After so many probes without a response, the pause is long: Deno's client retries each probe. */
 const maxProbes = 20;
 
 function silent(): StoreError {

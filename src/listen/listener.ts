@@ -24,8 +24,8 @@ export interface ListenOptions {
   /** The address to listen on. Default: `127.0.0.1`, which other machines cannot reach. */
   readonly host?: string | undefined;
   /**
-   * True to share the port and its connections with other processes of this user that set this
-   * option, too. Works only on Linux, and Deno needs `--unstable-net`. Default: false.
+   * True to share the port and its connections with other processes of this user that also set this
+   * option. Works only on Linux, and Deno needs `--unstable-net`. Default: false.
    */
   readonly reusePort?: boolean | undefined;
   /** Called when connections are accepted. Without it, the observer receives `listening`. */
@@ -182,7 +182,7 @@ export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
 
-/** Returns an Error with one sentence for an address at which the system allows no listener. */
+/** Returns an Error that says why the system allows no listener at this address. */
 export function listenError(
   { hostname, port }: Pick<ListenAddress, "hostname" | "port">,
   cause: unknown,
@@ -216,7 +216,7 @@ function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socke
 function endingConnection(response: Response): Response {
   // An upgrade response has no connection to end, and cannot be copied.
   if (response.status === 101) return response;
-  // If a route has fetched the response, its headers cannot be changed.
+  // The headers of a response from `fetch` cannot be changed, so the response is copied.
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status: response.status, headers });

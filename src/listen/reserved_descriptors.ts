@@ -5,7 +5,7 @@ import {
 } from "../runtime/spare_descriptors.ts";
 
 /**
- * Reserves file descriptors, which are closed when the process has no others left: any client can
+ * Reserves file descriptors. They are closed when the process has no free ones left: any client can
  * use up descriptors by idle connections. Reserves none if the null device may not be opened.
  */
 export function reserveDescriptors() {
@@ -25,7 +25,7 @@ export function reserveDescriptors() {
       closeSpareDescriptors(held);
       held = [];
     },
-    /** Reserves the descriptors again, if twice as many are free. Returns true if it has done so. */
+    /** Reserves descriptors again if twice as many are free. Returns true if they are reserved. */
     take() {
       if (held.length === 0) held = takeHalfOf(2 * size);
       return held.length > 0;

@@ -196,7 +196,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams within this time, at random times so that their clients reconnect slowly. */
+  /** Ends all streams at random times within `windowMs`, because their clients will reconnect. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));

@@ -30,7 +30,7 @@ export interface LiveView {
 }
 
 export interface ShownRelation extends Pick<Related, "relation" | "filter" | "links"> {
-  /** True if indexes and keys without NULL lead from an included row to the rows including it. */
+  /** True if indexes and keys without NULL find the rows that include a given row. */
   readonly isIndexed: boolean;
   /** The relations that the included rows themselves include. */
   readonly shown: readonly ShownRelation[];

@@ -18,7 +18,7 @@ export interface Metrics {
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
    * Calls `update` before each reading, to set values that are measured only then. The reading
-   * waits for `update`, and rejects if it rejects. The returned function removes `update`.
+   * waits for `update`, and rejects if `update` rejects. The returned function removes `update`.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads all metrics. */
@@ -87,7 +87,7 @@ export function createMetrics(): Metrics {
           `[${known.labels.join(", ")}]`,
       );
     }
-    // The cast is safe: the type of a metric determines that of its series.
+    // The cast is safe: the type of a metric determines the type of its series.
     return known as Family & MetricFamily<Series>;
   }
 
@@ -249,7 +249,7 @@ export class Gauge {
 
 /** The share of one source in a gauge. */
 export interface GaugeShare {
-  /** The value, at first 0. If it is NaN (unknown), so is the gauge. */
+  /** The value, at first 0. If a share is NaN (unknown), the gauge is NaN, too. */
   value: number;
   /** Removes the share. */
   end(): void;

@@ -10,7 +10,7 @@ import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";
 export interface FieldSchema {
   /** Name of the field in rows and in bodies. */
   readonly name: string;
-  /** The comment on the column in the database. Absent for none. */
+  /** The comment on the column in the database. Absent if the column has no comment. */
   readonly description?: string;
   /**
    * Column kind of the field. It is `any` if the column can contain numbers and strings, and

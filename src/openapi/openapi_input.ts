@@ -23,7 +23,7 @@ export interface DocumentServer {
   readonly description?: string | undefined;
 }
 
-/** A route with a description that belongs to no resource, such as login. */
+/** A described route outside of all resources, such as login. */
 export interface DescribedRoute {
   readonly method: string;
   /** Path with parameters as in Hono, such as `/api/auth/login`. */

@@ -36,7 +36,7 @@ export function successResponses(
   };
 }
 
-/** Returns the response of a create that instead updates a row with an equal unique key. */
+/** Returns the response of a create request that updates an existing row by a unique key. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,

@@ -212,7 +212,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a phrase to follow field names: that only some users can use them, or nothing. */
+/** Returns a phrase to follow the names of fields that only some users can use, else "". */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

@@ -11,7 +11,7 @@ export const problemSchema: JsonSchema = {
   }),
 };
 
-/** Collects the error responses of a document, so that the document contains each only once. */
+/** Collects the error responses of a document, so that the document contains none of them twice. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 

@@ -9,7 +9,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export interface ProcedureSchema {
   /** Name of the procedure, which is the last segment of its path. */
   readonly name: string;
-  /** The comment on the called function of the database. Absent for none. */
+  /** The comment on the called function of the database. Absent if there is no comment. */
   readonly description?: string;
   /** True if callers need not be signed in. */
   readonly public: boolean;

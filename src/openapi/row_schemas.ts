@@ -148,7 +148,7 @@ export function rowSchemas(
 
 const selection = "A row with the fields that the request selects, and the rows that it includes.";
 
-/** Returns the schema of the member with which a client names its write. Empty without streams. */
+/** Returns the schema of the optimistic id in a body; an empty object if there are no streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

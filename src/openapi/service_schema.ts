@@ -22,7 +22,7 @@ export interface ServiceSchema {
 export interface ResourceSchema {
   /** Name of the resource's table. */
   readonly name: string;
-  /** The comment on the table in the database. Absent for none. */
+  /** The comment on the table in the database. Absent if the table has no comment. */
   readonly description?: string;
   /** Percent-encoded path of the resource: `/api/notes`. */
   readonly path: string;
@@ -36,7 +36,7 @@ export interface ResourceSchema {
   readonly relations: readonly RelationSchema[];
   /** The operations that the resource supports. */
   readonly capabilities: ResolvedCapabilities;
-  /** The ETags of the resource's rows, or null if rows have none. */
+  /** The ETags of the resource's rows, or null if the rows have no ETags. */
   readonly etag: EtagSchema | null;
   /** The procedures of the resource, at `/rpc/:name` below its path. */
   readonly procedures: readonly ProcedureSchema[];
@@ -72,7 +72,7 @@ export interface EtagSchema {
   readonly weak: boolean;
   /** True if a write of a single row must send `If-Match`. */
   readonly required: boolean;
-  /** The field that every write increments. Absent if there is none, or if it is hidden. */
+  /** The field that every write increments. Absent if there is no such field or it is hidden. */
   readonly versionField?: string;
 }
 

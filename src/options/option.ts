@@ -27,7 +27,7 @@ export interface OptionRules {
   readonly shape: OptionShape;
   /** Reads the members of an accepted value. If absent, the value is returned unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /** Returns a message for a frequent mistake, instead of "must be …", or null for any other. */
+  /** Returns a message for a frequent mistake, instead of "must be …"; null for another value. */
   readonly advice?: (given: unknown) => string | null;
   /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
@@ -187,7 +187,7 @@ function isObject(given: unknown): boolean {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/** Returns the names of all members, also inherited ones: their values would be used, too. */
+/** Returns the names of all members, including inherited members, whose values are used, too. */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

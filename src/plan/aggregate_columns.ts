@@ -108,10 +108,10 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** The attributes of a key or a metric as a column that no table declares. */
+/** The attributes of the virtual columns for keys and metrics, which no table declares. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };
 
 const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
 
-/** The group key of rows that are related to keys: the index of their key. */
+/** The group key of an aggregate of related rows: the index of the key that a row is related to. */
 export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

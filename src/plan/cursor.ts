@@ -16,7 +16,7 @@ export type CursorPosition =
 
 /**
  * A position in an order whose values can differ between two statements, so that no value marks the
- * end of a page. It contains the number of rows before it, and a hash of the last of these.
+ * end of a page. It contains the number of rows before it, and a hash of the last of these rows.
  */
 export interface CountedPosition {
   readonly rows: number;
@@ -109,7 +109,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 
 /**
  * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
- * cursor, and for a cursor of another list. Otherwise the list would restart at its first page.
+ * cursor, and for a cursor of another list: the list would restart at its first page.
  */
 export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));

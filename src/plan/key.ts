@@ -17,7 +17,7 @@ export type KeyColumns = Pick<TableInfo, "primaryKey">;
 /**
  * Parses an id in an undecoded path segment. Returns null if no row can have that key. The values
  * of a composite key are percent-encoded separately and joined by `,`. For a key of one column, a
- * leading `,` is omitted: see {@link formatKey}. Throws a 400 for a malformed percent sequence.
+ * leading `,` is ignored: see {@link formatKey}. Throws a 400 for a malformed percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;

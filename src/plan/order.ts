@@ -24,7 +24,7 @@ export interface OrderFields {
 
 /**
  * Parses `orderBy=rank:desc,-created,title`. Appends the primary key, so that no two rows are equal
- * in the order, or all readable columns if there is no key. Without `orderBy`, the rows of a
+ * in the order. Without a key, appends all readable columns. Without `orderBy`, the rows of a
  * function keep their order. Unknown and unsortable columns fail with the same 400.
  */
 export function parseOrder(
@@ -152,7 +152,7 @@ export function orderProblem(item: string, reason: string): Problem {
 
 /**
  * Returns true if positions in an order must be counted in rows, because a view's column can have
- * other values in the next statement. Keys that the deployer names for a view never do.
+ * other values in the next statement. Key columns that the deployer names never vary.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

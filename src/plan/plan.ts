@@ -72,8 +72,8 @@ export interface PreviewSettings {
   /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The truncated columns of the order. After all columns, the page's last row also has their whole
-   * values; all other rows have NULL there. One more row is read after the page's last row.
+   * The truncated columns by which the rows are sorted. Their whole values follow all columns in
+   * the page's last row, and are NULL in other rows. One further row is read after the page.
    */
   readonly whole: readonly ColumnInfo[];
 }
@@ -208,7 +208,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the engine computes the metric exactly. The dialect decodes its form. */
+  /** True if the engine computes the metric exactly. The dialect then decodes the result. */
   readonly exact: boolean;
 }
 

@@ -8,7 +8,7 @@ import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 /** The position before the first row, valid in any order. */
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
-/** A page of rows, of which some can be equal in the order's keys, and the page's start. */
+/** A page of rows and its start. Some of the rows can be equal in the keys of the order. */
 export interface PageWithTies extends ReadRows {
   readonly from: OffsetPosition;
 }

@@ -30,7 +30,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * Decodes base64 to bytes. Throws a SyntaxError for a string without padding, with white space or
- * with bits after the last byte. Therefore any bytes have only one valid spelling.
+ * with bits after the last byte. Therefore each sequence of bytes has only one valid spelling.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");

@@ -6,7 +6,7 @@ export const maxPasswordLength = 256;
 
 export interface PasswordRules {
   readonly minLength: number;
-  /** The deployer's check of new passwords; undefined for none. */
+  /** The deployer's check of new passwords, or undefined if there is no such check. */
   readonly refuse: RefusePassword | undefined;
 }
 

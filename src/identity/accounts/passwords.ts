@@ -21,15 +21,15 @@ export type Passwords = ReturnType<typeof createPasswords>;
 
 /** Replaces scrypt, for tables with hashes of another kind. */
 export interface PasswordHasher {
-  /** Returns the string to store, with all that `verify` needs. */
+  /** Returns the hash to store. It contains everything that `verify` needs. */
   hash(password: string): Promise<string>;
-  /** Returns true if a password has this hash; false also if the string is no hash. */
+  /** Returns true if the password matches the hash, and false if `hash` is not a valid hash. */
   verify(password: string, hash: string): Promise<boolean>;
 }
 
 /**
  * Creates the functions that hash passwords. They use one thread less than there are processors, so
- * that logins do not block the event loop. Different IP addresses take turns.
+ * that logins do not block the event loop. Waiting requests of different IP addresses take turns.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
@@ -43,14 +43,14 @@ export function createPasswords(
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
     /**
-     * Returns true if the password has this hash. `hash` is null for a missing account: the result is
-     * then false, after the same time.
+     * Returns true if the password has this hash. If the account is missing, `hash` is null: the
+     * check then takes as long as for an account, and returns false.
      */
     verify: (password: string, hash: string | null, identity: string) =>
       inTurn(identity, async () => {
         // The hash of a random password that is not stored, created at the first use.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // With an invalid hash, or without one, the check must take as long as with a valid one.
+        // If the hash is missing or invalid, the check must take as long as for a valid hash.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
@@ -105,7 +105,7 @@ function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Parses a hash. Returns null for another string, or if its cost is not plausible. */
+/** Parses a hash. Returns null if the string has another form or an implausible cost. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
@@ -127,7 +127,7 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
   return work(stored.cost) < work(wanted);
 }
 
-/** Maximum number of hashes that wait: a minute of work for one processor. */
+/** Maximum number of passwords that wait to be hashed. One processor needs a minute for them. */
 const maxWaiting = 256;
 /** Time after which a client has probably given up waiting, in milliseconds. */
 const maxWaitMs = 30_000;

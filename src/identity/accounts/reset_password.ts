@@ -36,8 +36,8 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 }
 
 /**
- * `POST /password/reset`: sets a new password by a mail's token. It ends all sessions and starts
- * none, because others may have read the mail. A signup's token creates the account.
+ * `POST /password/reset`: sets a new password by the token of a mail. Ends all sessions and starts
+ * none, because others may have read the mail. The token of a signup creates the account.
  */
 export async function resetPassword(
   call: AccountRequest,
@@ -58,7 +58,7 @@ export async function resetPassword(
     throw invalidTokenProblem(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
-  // Of two requests with the same token, only the first has replaced the password.
+  // Another request with this token has already replaced the password.
   if (replaced === null) throw invalidTokenProblem(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
@@ -66,7 +66,7 @@ export async function resetPassword(
   return { status: 200, body: { next: "login" } };
 }
 
-/** Replaces a password, which ends all sessions. Returns null if `account` is outdated. */
+/** Replaces a password. Returns null if the password has changed since `account` was read. */
 export async function replacePassword(
   { fields, identity }: AccountRequest,
   account: Account,

@@ -33,10 +33,10 @@ export function readSignup({ fields }: AccountRequest, service: AccountService) 
 }
 
 /**
- * Signs a user up. If addresses are verified, the response does not reveal if there is an account:
- * its user then receives a mail. A new account is created when the link in its mail is followed, in
- * this browser or with the password of this signup. Therefore a stranger cannot prepare an account
- * for the address of another user.
+ * Signs a user up. If addresses are verified, the response does not reveal if the address has an
+ * account. The owner of an existing account then receives a mail. A new account is created when the
+ * link in its mail is followed, in this browser or with the password of this signup. Therefore a
+ * stranger cannot prepare an account for the address of another user.
  */
 export async function signUp(
   call: AccountRequest,
@@ -93,8 +93,8 @@ export async function verifyEmail(
 }
 
 /**
- * Creates the account of a signup with another password, by the token in its mail. Returns null if
- * no signup has this token. Uses no other data of the signup, which can come from a stranger.
+ * Creates the account of a signup with a new password, by the token in the signup's mail. Returns
+ * null if no signup has this token. Uses only the address of the signup, which a stranger can send.
  */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
@@ -131,7 +131,7 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // If the process ends before this, the token is useless anyway, because the account exists.
+  // If the process ends before this delete, the token is useless, because the account exists.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw invalidTokenProblem(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });

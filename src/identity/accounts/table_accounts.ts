@@ -113,7 +113,7 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** Runs `work`. Database errors become the same problems as for resources. */
+/** Runs `work`, and converts database errors to the problems that resources return. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -122,7 +122,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a reference to a column for use in statements, which introspection does not create. */
+/** Creates a reference to a column for statements. Introspection creates no such references. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
   // The cast is safe: the missing members exist only in the type.
@@ -169,7 +169,7 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns true if new rows set the roles. For no roles, the column's default applies. */
+/** Returns true if new rows set the column. Without any roles, the column keeps its default. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
@@ -179,7 +179,7 @@ export function newRolesError(column: ColumnInfo, roles: readonly string[]): str
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns an error message for several roles in a string column, which stores only one. */
+/** Returns an error message for several roles in a string column, which stores only one role. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

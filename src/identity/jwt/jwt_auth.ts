@@ -46,7 +46,7 @@ export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   return { name: "jwtAuth", open: (parts: AuthenticatorDependencies) => open(resolved, parts) };
 }
 
-/** Maximum length of a token: longer ones would be a burden in each request. */
+/** Maximum length of a token. A longer token would make each request expensive. */
 const maxTokenLength = 8_192;
 /** Milliseconds after which a token that never expires is verified again. */
 const unendingMs = 300_000;

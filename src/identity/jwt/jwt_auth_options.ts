@@ -6,7 +6,7 @@ import type { User } from "../../auth/authorize.ts";
 
 /** The options of JSON Web Tokens. Exactly one of `secret`, `key` and `jwks` must be set. */
 export interface JwtAuthOptions {
-  /** The secret with which tokens are signed, by default with HS256. During a rotation, a list. */
+  /** The secret that signs tokens, by default with HS256; a list of secrets during a rotation. */
   readonly secret?: string | readonly string[] | undefined;
   /** The public key that verifies tokens: a PEM (`-----BEGIN PUBLIC KEY-----`) or a JWK. */
   readonly key?: string | PublicKey | undefined;
@@ -108,7 +108,7 @@ export const jwtAuthOptionRules = group(
 /** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;
 
-/** Parses the options. Throws a plain Error if one is invalid, or if not exactly one key is set. */
+/** Parses the options. Throws a plain Error if one is invalid, or unless exactly one key is set. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
   const read = jwtAuthOptionRules.read(options, { subject, path: "jwtAuth" });

@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
 
-/** Verifies a token with the configured keys. Rejects with a 503 while no keys could be fetched. */
+/** Verifies a token with the configured keys. Rejects with a 503 until keys have been fetched. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
 interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
@@ -108,7 +108,7 @@ interface KeySetOptions {
   readonly onChange: () => void;
 }
 
-/** Age at which keys are fetched again, in milliseconds. The known keys stay in use then. */
+/** Age at which keys are fetched again, in milliseconds. Until then, known keys stay in use. */
 const maxAgeMs = 10 * 60_000;
 /** Minimum time between two fetches because of unknown keys, in milliseconds. */
 const pauseMs = 60_000;
@@ -147,7 +147,7 @@ class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Returns null without newer keys. */
+  /** Fetches the keys again for a token with an unknown key. Returns null if no keys are newer. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);

@@ -62,7 +62,7 @@ export class ApiKeys {
   /** Creates a key. Returns its string, which is not stored, and its record. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    // The id does not begin with a hyphen, so that no command takes the key for an option.
+    // The id does not begin with a hyphen: a command line would take the key for an option.
     const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
@@ -171,7 +171,7 @@ export const apiKeyAuthOptionRules = group(
  * import { apiKeyAuth } from "@svc/resource-api/auth";
  *
  * const auth = { use: [apiKeyAuth()] };
- * // In a resource: whose keys have the scope "export" read everything.
+ * // In a resource: keys with the scope "export" can read everything.
  * const scopes = {
  *   read: (user: { roles?: readonly string[] }) => user.roles?.includes("export") ? all() : none(),
  * };

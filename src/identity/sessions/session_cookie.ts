@@ -29,7 +29,7 @@ export const sessionCookieOptionRules = group(
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
-  /** Parsed `Cookie` headers: a client sends the same one with each request. */
+  /** Cache of parsed `Cookie` headers, because a client sends the same header with each request. */
   readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
@@ -96,7 +96,7 @@ export class SessionCookie {
   }
 }
 
-/** The values in a `Cookie` header of both possible cookie names. */
+/** The session tokens of a `Cookie` header, one for each possible name of the cookie. */
 interface CookieTokens {
   readonly secure: string | null;
   readonly plain: string | null;

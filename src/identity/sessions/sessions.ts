@@ -15,7 +15,7 @@ import { Problem } from "../../problem/problem.ts";
 import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 
-/** Returns the epoch (a random string) to which a user's sessions are bound; "" without one. */
+/** Returns the epoch (a random string) to which a user's sessions are bound; "" if none is set. */
 async function readSessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";
@@ -100,7 +100,7 @@ export class Sessions {
 
   /** Returns the user of a session's token; null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // Nearly all tokens are in the cache, so the form is checked only for the others.
+    // Nearly all tokens are in the cache. Therefore only the length is checked here, not the form.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
@@ -119,7 +119,7 @@ export class Sessions {
 
   async end(token: string): Promise<void> {
     if (!isToken(token, sessionPrefix)) return;
-    // First ends the session in the cache: this process then rejects it even if the store fails.
+    // Ends the session in the cache first, so that this process rejects it even if the store fails.
     this.#trusted.end(token);
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }

@@ -3,10 +3,10 @@ import { type HourlyCounters, networkOfAddress } from "../accounts/login_limiter
 /** How many mails of one kind an address receives in an hour, so that it is not flooded. */
 export const maxMailsAnHour = 5;
 
-/** Maximum number of mails an hour if each is its source's first mail (see {@link countMail}). */
+/** The higher hourly limit, for a mail that is the first of its source (see {@link countMail}). */
 export const maxFirstMailsAnHour = 20;
 
-/** Counts a mail. Returns true if its source may send it. First mails have a higher limit. */
+/** Counts a mail. Returns true if it may be sent. A source's first mail has a higher limit. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",
@@ -18,6 +18,6 @@ export async function countMail(
   );
   const limit = ofSource === 1 ? maxFirstMailsAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // If this mail is not sent, it does not count against other sources.
+  // A mail that is not sent does not count for the address, so other sources can still send mails.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

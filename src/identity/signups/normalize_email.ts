@@ -19,7 +19,7 @@ export function normalizeEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
-/** Returns the form in which an account's address is stored, perhaps by earlier, weaker rules. */
+/** Normalizes an account's address. Also accepts addresses that earlier, weaker rules allowed. */
 export function normalizeStoredEmail(given: string): string | null {
   const email = given.trim().normalize("NFC").toLowerCase();
   const isKnown = email.length <= 254 && email.isWellFormed() &&
@@ -27,7 +27,7 @@ export function normalizeStoredEmail(given: string): string | null {
   return normalizeEmail(given) ?? (isKnown ? email : null);
 }
 
-/** Returns the spellings of an address: with the domain unchanged, in punycode, in Unicode. */
+/** Returns the spellings of an address: with the domain unchanged, in punycode and in Unicode. */
 export function emailSpellings(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
@@ -53,11 +53,11 @@ function isMixed(word: string): boolean {
 /** Matches words of letters, digits and signs, joined by dots (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
-/** Letters that no word mixes with Latin ones, unlike Chinese, Japanese and Korean letters. */
+/** Letters that cannot be next to Latin letters: not Chinese, Japanese and Korean letters. */
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
-/** The scripts whose letters look similar to each other's and to Latin letters. */
+/** The scripts whose letters look like Latin letters or like letters of another listed script. */
 const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u, /\p{sc=Cher}/u];
 
 function normalDomain(given: string): string | null {

@@ -15,7 +15,7 @@ export interface AggregateReadResult {
   readonly position: Position;
 }
 
-/** The query of a live aggregate, and the memory account that its groups in memory use. */
+/** The query of a live aggregate, and the memory account of its groups. */
 export interface AggregateReaderOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
@@ -87,7 +87,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. Returns null if memory cannot maintain them, and then never tries again. */
+  /** Reads all groups. If memory cannot maintain them, returns null and disables later attempts. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReadResult | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

@@ -39,7 +39,7 @@ export class GroupMemory {
       this.#sumOf(identity) + bytes <= perIdentity;
   }
 
-  /** Reserves bytes for an aggregate, instead of its earlier bytes. Returns false without room. */
+  /** Replaces the bytes that an aggregate has reserved. Returns false if there is no room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -70,7 +70,7 @@ export class GroupMemory {
     }
   }
 
-  /** Drops groups of larger aggregates until `bytes` fit. Returns false if no other is larger. */
+  /** Drops groups of larger aggregates until `bytes` fit. Returns false if none is larger. */
   #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
     while (this.#sumOf(identity) + bytes > limit) {
       let largest: readonly [GroupHolder, HeldGroups] | null = null;
@@ -86,7 +86,7 @@ export class GroupMemory {
   }
 }
 
-/** The groups of one aggregate. `identity` was current when their memory was reserved. */
+/** The memory reserved for one aggregate, and the user or IP address that it counts against. */
 interface HeldGroups {
   readonly identity: string;
   readonly bytes: number;

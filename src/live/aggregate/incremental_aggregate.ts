@@ -63,7 +63,7 @@ export class IncrementalAggregate {
     return this.#bytes;
   }
 
-  /** Applies a row change. Returns false if only the database can, and is then unusable. */
+  /** Applies a row change. If only the database can do this, returns false and is then unusable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;

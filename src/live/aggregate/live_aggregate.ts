@@ -40,7 +40,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The user or IP address whose limit the groups count against: the oldest listener's. */
+  /** The oldest listener's user or IP address, whose limit the groups' memory counts against. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;
@@ -221,7 +221,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // A closed database has already ended all streams, so that `fail` then does nothing.
+      // If the database was closed, all streams have already ended, and `fail` does nothing.
       if (error instanceof DatabaseError && error.kind === "overloaded") delayMs = overloadMs;
       else this.fail(error);
     }

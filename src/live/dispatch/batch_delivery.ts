@@ -135,7 +135,7 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** Lets the group start over instead of sending its transitions. The first reason counts. */
+  /** Makes the group start over instead of sending its transitions. Keeps only the first reason. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
@@ -180,7 +180,7 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Delivers the events; asynchronously to read related rows, or for many subscribers. */
+  /** Delivers the events. Returns a promise only for related rows or for many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>
@@ -246,7 +246,7 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /** Sends events to subscribers that need other events than their group, and returns them. */
+  /** Sends the events of subscribers that differ from their group. Returns these subscribers. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {
@@ -272,7 +272,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Each stream with a slow client keeps these bytes in memory, which no other view shares.
+      // Each stream with a slow client keeps these bytes in memory, so their number is limited.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;

@@ -122,7 +122,7 @@ export class BatchDispatch {
     );
   }
 
-  /** A stream with included rows cannot send a part of a step. Affected clients start over. */
+  /** Makes affected clients start over: a stream with included rows cannot send a partial step. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -212,7 +212,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The streams of these groups end with an error. Otherwise, all other streams would wait.
+    // The streams of these groups end with an error, because all other streams would have to wait.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 

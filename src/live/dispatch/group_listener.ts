@@ -27,6 +27,6 @@ export interface TransitionListener extends GroupListener {
 /** The events of a subscriber group: for all its live subscribers, and for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Events of subscribers with other rows than the group; null for one that must start over. */
+  /** Events for subscribers whose rows differ from the group's; null if one must start over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

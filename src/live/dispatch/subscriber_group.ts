@@ -33,7 +33,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly includeGroup: AffectedGroup | null;
   /** The rows that the subscribers' clients hold, or null if the filter reads no related rows. */
   readonly heldRows: GroupHeldRows | null;
-  /** The relations from related rows, which the filter reads, back to the group's own rows. */
+  /** The relations that lead from the related rows in the filter back to the group's own rows. */
   includePaths: readonly IncludePath[];
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
@@ -61,7 +61,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that have caught up with the feed. Others read the changes themselves. */
+  /** The subscribers that have caught up with the feed. All others read the changes themselves. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
@@ -190,7 +190,7 @@ function pathsBelow(
     const end = { name, parentSteps };
     const paths: IncludePath[] = [
       pathTo(end, { table: relation.target, decide: matcher.compile(filter), mayMatter: null }),
-      // The filter of an included relation can read further related rows, which then matter, too.
+      // The filter of an included relation can read other related rows: their changes matter, too.
       ...includePathsOfFilter(filter, end, matcher),
       ...pathsBelow(shown, { ...end, where: filter }, matcher),
     ];
@@ -210,7 +210,7 @@ function pathsBelow(
   });
 }
 
-/** Renders each transition of a batch once for a view, which groups with other filters share. */
+/** Renders each transition of a batch once for a view. Groups with different filters share it. */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;

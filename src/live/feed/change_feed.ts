@@ -34,7 +34,7 @@ export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current publication, or other work that excludes it, ends. */
+  /** Resolves when the current publication, or the work of {@link whilePaused}, ends. */
   #busy: Promise<void> | null = null;
   published = 0;
   #isReading = false;
@@ -146,7 +146,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // The ring buffer never contains a step that is too large for it, nor the steps before it.
+      // The ring buffer never contains a step that is too large, nor the steps before that step.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {

@@ -39,7 +39,7 @@ export interface WindowLimits {
   readonly bytes: number;
 }
 
-/** For a read of all later changes that are in memory. */
+/** No limits, for a read of all later changes that are in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 /** Returns the cursor at a log position that is the end of a step. */
@@ -150,7 +150,7 @@ const maxReadsAtOnce = 2;
 /** Maximum size of a step that has no log positions inside, as a multiple of the window's size. */
 const maxWindows = 4;
 
-/** Returns how many of the changes, at least one, have at most this many bytes in total. */
+/** Returns the number of changes from the start that fit into `maxBytes` together, at least one. */
 function fittingIn(maxBytes: number, changes: readonly Change[]): number {
   let bytes = 0;
   for (const [index, { sizeBytes }] of changes.entries()) {
@@ -232,7 +232,7 @@ export class RingBuffer {
     return this.#entries[number - this.#first];
   }
 
-  /** Returns the number of the first entry after a position; null if such entries were dropped. */
+  /** Returns the number of the first entry after a position; null if that entry was dropped. */
   find(position: Position): number | null {
     if (!coversPosition(position, this.#start)) return null;
     let low = 0;

@@ -67,10 +67,10 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that `changes`, all changes up to `position`, affect. Parents that have
-   * changed themselves are excluded, because their own events also show the included rows. If it is
-   * unknown which parents changed before they were read, all groups overflow. Otherwise a row that
-   * began to match in between would be sent as changed to clients that do not hold it.
+   * Finds the parents that `changes`, all changes up to `position`, affect. Leaves out parents that
+   * have changed themselves, because their own events also show the included rows. All groups
+   * overflow if it is unknown which parents changed before they were read: a row that began to
+   * match in between would be sent as changed to clients that do not hold it.
    */
   async find(
     log: ChangeLog,

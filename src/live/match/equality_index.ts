@@ -23,7 +23,7 @@ export class EqualityIndex<G extends IndexedGroup> {
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
-  /** `isCertain` returns true for a comparison whose result in memory is surely the database's. */
+  /** `isCertain` returns true for a comparison that memory and database surely evaluate alike. */
   constructor(isCertain: (comparison: Comparison) => boolean) {
     this.#isCertain = isCertain;
   }

@@ -19,7 +19,7 @@ import type { Filter } from "../../filter/filter.ts";
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold. The evaluation records the events that it causes here. */
+  /** The rows that the clients hold. The evaluation updates them for the events that it causes. */
   readonly held: HeldRows;
   /** True if the clients may already have received some of these changes. */
   readonly isRepeat: boolean;
@@ -148,7 +148,7 @@ async function evaluateBefore<C extends RowsToEvaluate>(
   }
 }
 
-/** A row as one statement has read it for one request, and if it matches the request's filter. */
+/** A row that a statement read for a request. `passes` is true if the request's filter matches. */
 interface Reading {
   readonly rowChange: RowChange;
   readonly passes: boolean;
@@ -306,7 +306,7 @@ export async function readCurrentRows(
         statement,
         liveReadLimits(identity, Infinity),
       );
-      // Without a row, `position` may precede the read, but callers need one that does not.
+      // Without a row, `position` may precede the read. Callers need a position that does not.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

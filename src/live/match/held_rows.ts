@@ -86,7 +86,7 @@ export class HeldRows {
     return rows;
   }
 
-  /** Returns the ids of rows that only one of two clients may hold, after equal changes. */
+  /** Returns the ids of rows that one client may hold and the other not, after equal changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

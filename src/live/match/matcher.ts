@@ -33,11 +33,11 @@ export interface Matcher {
     filters: readonly Filter[],
     identity: string,
   ): Promise<readonly (readonly boolean[])[]>;
-  /** Returns true for one evaluation in memory in a thousand, which {@link check} then checks. */
+  /** Returns true for one in a thousand evaluations in memory, which {@link check} must verify. */
   shouldCheck(): boolean;
   /**
    * Evaluates a filter in the database after an evaluation in memory. Returns false if the results
-   * differ. All filters must then be compiled again, without such comparisons in memory.
+   * differ. All filters must then be compiled again, without comparisons of this kind in memory.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

@@ -80,7 +80,7 @@ export interface PathEnd {
 /** The end of include paths for a stream that shows the filtered rows themselves. */
 export const ownRowsEnd: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
-/** Returns the paths that lead from the related rows of a filter to the rows at the end. */
+/** Returns the paths that lead from the related rows of a filter to the rows at `end`. */
 export function includePathsOfFilter(
   filter: Filter,
   end: PathEnd,

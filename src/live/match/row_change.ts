@@ -14,11 +14,11 @@ export interface RowChange {
   readonly changed: ColumnMask;
   /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id that the writing client chose, so that it recognizes the event; null without one. */
+  /** The id that the writing client chose to recognize the event; null if the client chose none. */
   readonly optimisticId: string | null;
 }
 
-/** A row change as a client sees it. The client may see the row only before or only after it. */
+/** A row change as a client sees it: perhaps with only the row before or only the row after it. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
@@ -67,7 +67,7 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Returns the kind of event for a client that saw the row `before`, and sees it `after`. */
+/** Returns the event for a client: `before` says if it saw the row, and `after` if it sees it. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

@@ -162,7 +162,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
+  /** Returns the monotonic time at which the whole stream ends: the time in the first call. */
   endsAt(proposed: number): number;
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
   endWhole(delayMs: number): void;

@@ -79,7 +79,7 @@ export class MultiplexedStream {
     this.#close();
   }
 
-  /** Returns the monotonic time at which the stream ends: the first proposed time. */
+  /** Returns the monotonic time at which the stream ends: the time in the first call. */
   endsAt(proposed: number): number {
     return this.#endsAt ??= proposed;
   }
@@ -150,7 +150,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes to send when the response starts, because it can still be refused. Null afterwards. */
+  /** Bytes to send when the response starts. Until then, the part can be refused. Then null. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;

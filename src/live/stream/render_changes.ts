@@ -121,7 +121,7 @@ export interface RenderOptions extends GroupEvaluation {
   readonly isNet: boolean;
   /** True if the client may already have received some of these changes. */
   readonly isRepeat: boolean;
-  /** The last key whose changes are sent, because pages will send later rows. Null to send all. */
+  /** The last key whose changes are sent: pages send the rows after it. Null to send all. */
   readonly upTo: Key | null;
 }
 
@@ -197,7 +197,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, logPositionOrdinal(to)));
 }
 
-/** Returns the events of a filter that reads related rows, or null if clients must start over. */
+/** Returns the events for a filter that reads related rows, or null if clients must start over. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

@@ -11,7 +11,7 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 export class ResumeTokens {
   readonly #key: KeyObject;
 
-  /** The hash has a secret key, because a scope can contain values that the user must not guess. */
+  /** The hash has a secret key, so that a user cannot test guesses of the values in a scope. */
   constructor(key: string) {
     this.#key = createSecretKey(key, "utf8");
   }
@@ -57,5 +57,5 @@ export function parseResumeToken(token: string) {
 /** The separator occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The length of a digest: 48 bits. A seal that is equal by chance or forged helps no client. */
+/** The length of a digest, 48 bits. A forged seal is of no use to a client, so this is enough. */
 const digestLetters = 8;

@@ -145,7 +145,7 @@ const maxConcurrentChecks = 8;
 /** Timeout of a scope in milliseconds: a scope that never resolves must not block other checks. */
 const maxMs = 10_000;
 
-/** No scope has an empty canonical text. */
+/** Marks streams with different scopes, because no scope has an empty canonical text. */
 const mixed = "";
 
 function keyOf({ resource, access }: ScopedRequest): string {

@@ -80,7 +80,7 @@ export class SnapshotReader {
       if (minPosition === null || coversPosition(page.position, minPosition)) return page;
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // Deletes the id first: the Map is in order of age, and `set` keeps an existing id's place.
+    // Deletes the id first, because `set` would keep its place. The Map must be in order of age.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
@@ -172,7 +172,7 @@ export class SnapshotReader {
 /** The read is never aborted, because other streams may wait for the same page. */
 const unaborted = new AbortController().signal;
 
-/** Returns how many of the rows, at least one, have at most this many bytes in total. */
+/** Returns the number of rows from the start that fit into `maxBytes` together, at least one. */
 function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, row] of cells.entries()) {
@@ -187,7 +187,7 @@ function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
-/** Returns a page's event, which says if the page is the last. `ids` is null if rows have keys. */
+/** Returns a page's event, which says if the page is the last. `ids` is null if rows show keys. */
 export function snapshotPageText(
   items: readonly Row[],
   ids: readonly unknown[] | null,

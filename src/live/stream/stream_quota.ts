@@ -1,7 +1,7 @@
 import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** How many streams a user, and an IP address, may have open. */
+/** The maximum numbers of open streams for each user and for each IP address. */
 export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
@@ -88,7 +88,7 @@ export class StreamQuota {
   }
 }
 
-/** Parts that each allowed stream adds to the limit of parts. More would delay other streams. */
+/** Each allowed stream raises the limit of parts by this number. More would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -104,7 +104,7 @@ const retryAfterSeconds = "15";
 
 /** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The work that each allowed stream beyond the default adds: four text searches. */
+/** Each allowed stream beyond the default raises the work limit by this: four text searches. */
 const workOfStream = 20;
 /** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;

@@ -47,7 +47,7 @@ export function liveQueryOf(
 
 /**
  * Requires that the change log records all columns that a stream reads. Throws a 400 for an
- * unrecorded column of the filter or includes, and another Error for a column of a scope.
+ * unrecorded column of the filter or includes, and a plain Error for a column of a scope.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,

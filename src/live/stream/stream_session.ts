@@ -175,7 +175,7 @@ interface CredentialHolder {
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /** Monotonic time since which reads of the credential have failed; null if the last succeeded. */
+  /** Monotonic time since which reads of the credential have failed; null after a success. */
   failingSince: number | null;
 }
 

@@ -46,7 +46,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if the last sent part of a log step was perhaps not the final part of that step. */
+  /** True if the stream has perhaps sent only a part of the last log step. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 

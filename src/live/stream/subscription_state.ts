@@ -95,7 +95,7 @@ export function firstState(
       sent: null,
     };
   }
-  // Which rows an earlier stream has sent to the client is unknown.
+  // It is unknown which rows an earlier stream has sent to the client.
   const held = keepsHeldRows ? HeldRows.unknown() : null;
   if (start === "now") return stateAfterSnapshot(held, feed.position);
   // Before the connection broke, the client may have received events after the token's position.

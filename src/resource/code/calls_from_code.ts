@@ -47,7 +47,7 @@ export function createCallsFromCode<Api>(
   };
 }
 
-/** Copies the user, so that changes by hooks do not affect the caller, and the other way round. */
+/** Copies the user, so that hooks and the caller cannot change each other's object. */
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {

@@ -110,8 +110,8 @@ type CallName = keyof typeof optionsOf;
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
 /**
- * Returns the options of a call as query parameters, in which arrays are strings. Throws a
- * TypeError for an unsupported option instead of ignoring it.
+ * Returns the options of a call as query parameters. Arrays become strings. Throws a TypeError for
+ * an unsupported option instead of ignoring it.
  */
 export function queryOf(
   name: CallName,

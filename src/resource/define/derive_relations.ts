@@ -63,7 +63,7 @@ export function deriveRelations(
 
 /**
  * Groups the to-many relations in the order in which names are assigned. Foreign keys within one
- * schema precede those between schemas. Among these, keys named after their table come first.
+ * schema precede those between schemas. In both parts, keys named after their table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -117,7 +117,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, with its schema unless the schema is the default or that of `viewer`. */
+/** Returns a table's name, with its schema unless that is the default or the schema of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -16,7 +16,7 @@ export interface EtagContext {
   readonly find: ColumnResolver;
 }
 
-/** Resolves the ETag options, or null without any. Throws a plain Error for an invalid option. */
+/** Resolves the ETag options; null if there are none. Throws a plain Error if one is invalid. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

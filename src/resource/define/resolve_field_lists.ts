@@ -167,7 +167,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
     const isName = typeof reference === "string";
     const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
-    // Without this check, another table's column could be taken for a column of this table.
+    // Without this check, another table's column could be mistaken for a column of this table.
     if (!isName && columnInfoOf(reference) !== column) {
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }

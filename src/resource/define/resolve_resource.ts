@@ -254,7 +254,7 @@ interface Filled {
   readonly softDelete: SoftDelete | null;
 }
 
-/** Requires a value for every required column. Otherwise every POST would fail. */
+/** Throws if nothing sets a required column of a new row, because every POST would fail. */
 function requireFillable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,

@@ -198,7 +198,7 @@ const maxHeaderLength = 8_192;
 /** One member of a list of ETags. A member may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** Returns the ETags in a list, or none for a malformed list. Then the header matches no ETag. */
+/** Returns the ETags in a list. A malformed list has none, so that the header matches no ETag. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

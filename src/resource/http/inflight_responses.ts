@@ -103,7 +103,7 @@ export class InflightResponses {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Returns true if the identity has at least an average identity's share of undelivered bytes. */
+  /** Returns true if the identity has at least as many undelivered bytes as the average one. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;

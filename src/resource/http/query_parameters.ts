@@ -91,7 +91,7 @@ const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
-/** Returns the text of a parameter. Names in a list are quoted if they need it, paths are not. */
+/** Returns the text of a parameter. Names in a list are quoted if necessary, but paths are not. */
 export function parameterText(name: string, value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   const items = value.map(String);

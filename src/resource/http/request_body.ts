@@ -259,7 +259,7 @@ export class ReceivingBodyLimiter {
 
   async #serveWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Deno has handled all I/O only after a real timer (see `createYieldTurn`).
+      // Only after a real timer has Deno handled all I/O (see `createYieldTurn`).
       await sleep(0);
       for (const resolve of this.#waiting.splice(0, partsOfTurn)) resolve();
     }

@@ -95,13 +95,13 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** Uses the shorter of the last two durations: a pause of the process lengthens only one. */
+  /** Uses the shorter of the last two durations: a pause of the process lengthens one of them. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;
   }
 
-  /** Continues after a real timer: Deno handles all I/O only then (see `createYieldTurn`). */
+  /** Continues after a real timer, because only then Deno has handled all I/O. */
   async #continue(): Promise<void> {
     this.#isResting = true;
     await (this.#costMs < expensiveFromMs ? new Promise<void>(runAfterPendingIo) : sleep(0));

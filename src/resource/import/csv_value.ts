@@ -11,7 +11,7 @@ import type { TimestampUnit } from "./import_options.ts";
 
 /**
  * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
- * write, if they have one meaning. Returns a string unchanged if it has no JSON value. Throws an
+ * write, if their meaning is clear. Returns a string unchanged if it has no JSON value. Throws an
  * {@link InvalidValue} for invalid JSON, and for a number or a date in a local form like `1,5`.
  */
 export function csvValue(

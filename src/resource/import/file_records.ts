@@ -147,7 +147,7 @@ function unknownName(
 /** The maximum number of header names that are compared with all fields, because this is slow. */
 const maxCompared = 200;
 
-/** Throws if another separator divides the header into more names of fields. */
+/** Throws if another separator splits the header into more names of known fields. */
 function requireDelimiter(
   text: string,
   { line, delimiter }: Pick<CsvOptions, "line" | "delimiter">,

@@ -5,11 +5,11 @@ import { parseCsv } from "./parse_csv.ts";
 
 /** How an import reads a file of another program. */
 export interface ImportFileOptions {
-  /** The separator of a CSV: `,` `;` `|` `:` or `tab`. Default: as the line `sep=`, or a comma. */
+  /** The separator of a CSV: `,` `;` `|` `:` or `tab`. Default: from a line `sep=`, or a comma. */
   readonly delimiter?: string | undefined;
-  /** The field without quotes that means NULL, in addition to the empty field. Default: none. */
+  /** The unquoted field that means NULL, in addition to the empty field. Default: none. */
   readonly null?: string | undefined;
-  /** A label of the Encoding Standard: `windows-1252`. Default: by byte order mark, or UTF-8. */
+  /** A label of the Encoding Standard: `windows-1252`. Default: the byte order mark's, or UTF-8. */
   readonly encoding?: string | undefined;
   /** Pairs of a name in the file and a field: `old=new,"old, 2=new2"`. Default: equal names. */
   readonly map?: string | undefined;

@@ -68,7 +68,7 @@ export class LineErrors {
   }
 }
 
-/** Returns the message of an error with the option that accepts its line, as `spell` writes it. */
+/** Returns an error message with the option that accepts the line. `spell` formats the option. */
 export function withOption(
   { message, option }: RecordFault,
   spell: (option: AcceptingOption) => string,

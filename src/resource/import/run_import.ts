@@ -46,7 +46,7 @@ export async function runImport(
   const ofCall = { ...call, record: null, grant };
   const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
-  // A before-hook is slow and must not run in a transaction, so all rows are prepared before it.
+  // Before-hooks are slow and must not run in a transaction, so they run for all rows before it.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }

@@ -41,7 +41,7 @@ export async function* textBlocks(
         if (held.length < wanted) continue;
         const block = cut(false);
         yield block;
-        // A long record is parsed again only when twice as much of it is known.
+        // A long record is parsed again only when twice as many of its bytes have been received.
         wanted = block.end.at === 0 ? Math.min(2 * held.length, maxRecordBytes + 1) : blockBytes;
         held = held.slice(block.end.at);
         line = block.end.line;

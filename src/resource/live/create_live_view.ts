@@ -189,7 +189,7 @@ export function checkRoleRights(
   }
 }
 
-/** Reports to the observer, once each, the policies that do not restrict the served rows. */
+/** Reports each policy that does not restrict the served rows to the observer, only once. */
 export async function reportPolicyBypasses(
   resources: readonly Pick<Resource, "name" | "table" | "driver">[],
   { reportedBypasses }: RoleRights,

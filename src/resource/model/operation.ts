@@ -44,7 +44,7 @@ export interface BodyParts {
   readonly maxPartBytes: number;
 }
 
-/** Stores a reply in the operation's transaction, which must be rolled back if this rejects. */
+/** Stores a reply in the operation's transaction. A rejection must roll the transaction back. */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
 export type OperationName =

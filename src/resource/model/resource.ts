@@ -43,7 +43,7 @@ export interface OpenTransaction {
   readonly base: Driver;
   /**
    * Runs `work` within the transaction. If `work` throws, only its changes are rolled back. Throws
-   * a plain Error after the transaction. `isSystem` means that `work` has the service's rights.
+   * a plain Error if the transaction has ended. With `isSystem`, `work` has the service's rights.
    */
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }
@@ -169,7 +169,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly strictQuery: boolean;
   /**
    * True if clients can truncate long values in lists with the parameter `preview`. Only the
-   * dashboard can, because it shows its user that a value is truncated.
+   * dashboard can do this, because it shows its user that a value is truncated.
    */
   readonly allowsPreview: boolean;
   /**
@@ -253,7 +253,7 @@ export interface CallerFields {
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that the caller's database role can read. Absent if it can read all columns. */
   readonly stored?: readonly ColumnInfo[];
-  /** The columns whose values the caller's database role cannot insert. Absent for none. */
+  /** Columns that the caller's database role cannot set in new rows. Absent if there are none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** A string that is equal for two callers only if their lists are equal. */
   readonly fieldsKey: string;

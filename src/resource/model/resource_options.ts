@@ -214,9 +214,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns that `filter` can use, except withheld columns. Default: the readable columns. */
+  /** Columns for `filter`, unless only other users see them. Default: the readable columns. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns that `orderBy` can use, except withheld columns. Default: the readable columns. */
+  /** Columns for `orderBy`, unless only other users see them. Default: the readable columns. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
