@@ -82,7 +82,11 @@ export async function refuseWrites(
   const { method, path } = context.req;
   // The dashboard sends a POST to test filters, although it changes no rows.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
-  if (writingMethods.has(method) && !(method === "POST" && /\/query\/?$/.test(path))) {
+  const isWrite = writingMethods.has(method) && !(method === "POST" && /\/query\/?$/.test(path));
+  // A volatile function is not served, so its path is a 404. Other functions change nothing.
+  const isCall = method === "POST" && /\/rpc\/[^/]+\/?$/.test(path);
+  if (isCall) await next();
+  if (isCall ? context.res.status === 404 : isWrite) {
     throw new Problem(
       "method-not-allowed",
       `Cannot ${method} here: the database was opened read-only, start with --write to change it`,
@@ -96,7 +100,7 @@ export async function refuseWrites(
         "read-only; start with --write to have one",
     );
   }
-  await next();
+  if (!isCall) await next();
 }
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);

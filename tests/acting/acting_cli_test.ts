@@ -21,7 +21,18 @@ function tokenOf(claims: object): string {
 
 const exp = Math.floor(Date.now() / 1_000) + 3_600;
 
-testOnPostgres("--act-as supabase serves the tables by their policies", async (url) => {
+type Environment = Readonly<Record<string, string>>;
+type Prepare = (
+  environment: Environment,
+  ...more: readonly string[]
+) => ReturnType<typeof prepareService>;
+
+/** Creates the database of Supabase with a role that logs in, and prepares services on it. */
+async function withDatabase(
+  url: string,
+  functions: string,
+  work: (prepare: Prepare) => Promise<void>,
+): Promise<void> {
   const login = `login_${crypto.randomUUID().slice(0, 8)}`;
   const admin = await openPostgres(url);
   // The roles of Supabase have fixed names, which other databases of the server share.
@@ -30,70 +41,81 @@ testOnPostgres("--act-as supabase serves the tables by their policies", async (u
   const script = starter.replaceAll("authenticator", login)
     .replace("CREATE ROLE anon;\n", "").replace("CREATE ROLE authenticated;\n", "");
   for (const name of ["anon", "authenticated"]) await admin.query({ text: role(name), values: [] });
-  await runScript(admin, script);
+  await runScript(admin, `${script};\n${functions}`);
   const place = new URL(url);
   place.username = login;
   place.password = "secret";
-  const prepare = async (environment: Readonly<Record<string, string>>, ...more: string[]) => {
-    const command = parseServeArguments([place.href, "--act-as", "supabase", ...more]);
-    if (command.kind !== "serve") throw new Error(command.kind);
-    const system = systemRuntime(() => {});
-    const runtime = {
-      ...system,
-      cron: undefined,
-      environment: (name: string) => environment[name],
-    };
-    return await prepareService(command, { runtime, token: "a-printed-token" });
-  };
   try {
+    await work(async (environment, ...more) => {
+      const command = parseServeArguments([place.href, "--act-as", "supabase", ...more]);
+      if (command.kind !== "serve") throw new Error(command.kind);
+      const system = systemRuntime(() => {});
+      const runtime = {
+        ...system,
+        cron: undefined,
+        environment: (name: string) => environment[name],
+      };
+      return await prepareService(command, { runtime, token: "a-printed-token" });
+    });
+  } finally {
+    await runScript(admin, `DROP OWNED BY ${login};\nDROP ROLE ${login}`);
+    await admin.close();
+  }
+}
+
+/** Sends requests to a service, with the token of the claims if there are any. */
+async function withService(
+  { config }: Awaited<ReturnType<Prepare>>,
+  work: (
+    send: (claims: object | null, method: string, path: string, body?: object) => Promise<{
+      readonly status: number;
+      // deno-lint-ignore no-explicit-any -- the body of a response
+      readonly body: any;
+    }>,
+  ) => Promise<void>,
+): Promise<void> {
+  const app = await createApp({ secret: "a secret for the tests only", ...config });
+  try {
+    await work(async (claims, method, path, body) => {
+      const response = await app.fetch(
+        new Request(`http://127.0.0.1/api/${path}`, {
+          method,
+          headers: {
+            host: "127.0.0.1",
+            ...(claims === null ? {} : { authorization: `Bearer ${tokenOf(claims)}` }),
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+          },
+          body: body === undefined ? null : JSON.stringify(body),
+        }),
+      );
+      return { status: response.status, body: JSON.parse(await response.text() || "null") };
+    });
+  } finally {
+    await app.close();
+  }
+}
+
+const environment = { SUPABASE_JWT_SECRET: secret };
+
+function user(n: number) {
+  return { sub: uid(n), role: "authenticated", aud: "authenticated", exp };
+}
+
+testOnPostgres("--act-as supabase serves the tables by their policies", async (url) => {
+  await withDatabase(url, "", async (prepare) => {
     const error = await assertRejects(() => prepare({}), Error);
     assertEquals(
       error.message,
       "Cannot act as supabase without the key of its tokens: set SUPABASE_URL, or " +
         "SUPABASE_JWT_SECRET",
     );
-    const readOnly = await prepare({ SUPABASE_JWT_SECRET: secret });
-    const reader = await createApp({ secret: "a secret for the tests only", ...readOnly.config });
-    try {
-      const ask = async (method: string, path: string) =>
-        await reader.fetch(
-          new Request(`http://127.0.0.1/api/${path}`, {
-            method,
-            headers: {
-              host: "127.0.0.1",
-              authorization: `Bearer ${tokenOf({ sub: uid(3), role: "authenticated", exp })}`,
-            },
-          }),
-        );
-      assertEquals((await (await ask("GET", "todos/count")).json()).count, 20);
-      assertEquals((await ask("DELETE", "todos/1")).status, 405);
-    } finally {
-      await reader.close();
-    }
-    const { config, rights } = await prepare({ SUPABASE_JWT_SECRET: secret }, "--write");
-    assertEquals(rights?.token, null);
-    const app = await createApp({ secret: "a secret for the tests only", ...config });
-    try {
-      const send = async (claims: object | null, method: string, path: string, body?: object) => {
-        const response = await app.fetch(
-          new Request(`http://127.0.0.1/api/${path}`, {
-            method,
-            headers: {
-              host: "127.0.0.1",
-              ...(claims === null ? {} : { authorization: `Bearer ${tokenOf(claims)}` }),
-              ...(body === undefined ? {} : { "content-type": "application/json" }),
-            },
-            body: body === undefined ? null : JSON.stringify(body),
-          }),
-        );
-        return { status: response.status, body: JSON.parse(await response.text() || "null") };
-      };
-      const user = (n: number) => ({
-        sub: uid(n),
-        role: "authenticated",
-        aud: "authenticated",
-        exp,
-      });
+    await withService(await prepare(environment), async (send) => {
+      assertEquals((await send(user(3), "GET", "todos/count")).body.count, 20);
+      assertEquals((await send(user(3), "DELETE", "todos/1")).status, 405);
+    });
+    const prepared = await prepare(environment, "--write");
+    assertEquals(prepared.rights?.token, null);
+    await withService(prepared, async (send) => {
       assertEquals((await send(user(3), "GET", "todos/count")).body.count, 20);
       assertEquals((await send(null, "GET", "todos/count")).body.count, 0);
       assertEquals((await send(null, "GET", "posts/count")).body.count, 75);
@@ -107,13 +129,95 @@ testOnPostgres("--act-as supabase serves the tables by their policies", async (u
         await send(user(3), "GET", "members"),
       ];
       assertEquals(statuses.map(({ status }) => status), [403, 401, 401, 401, 200]);
-    } finally {
-      await app.close();
-    }
-  } finally {
-    await runScript(admin, `DROP OWNED BY ${login};\nDROP ROLE ${login}`);
-    await admin.close();
-  }
+    });
+  });
+});
+
+const functions = `
+CREATE FUNCTION my_todos() RETURNS SETOF todos STABLE LANGUAGE sql AS 'SELECT * FROM todos';
+CREATE FUNCTION caller() RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN concat_ws(' ',
+  current_user, auth.uid(), current_setting('request.jwt.claims')::jsonb ->> 'role'); END $$;
+CREATE FUNCTION members_only() RETURNS text STABLE LANGUAGE sql AS 'SELECT current_user::text';
+REVOKE EXECUTE ON FUNCTION members_only FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION members_only TO authenticated;
+CREATE FUNCTION nobodys() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+REVOKE EXECUTE ON FUNCTION nobodys FROM PUBLIC;
+CREATE FUNCTION counts() RETURNS bigint[] STABLE SECURITY DEFINER SET search_path = '' LANGUAGE sql AS
+  'SELECT ARRAY[count(*), count(*) FILTER (WHERE user_id = auth.uid())] FROM public.todos';
+CREATE FUNCTION add_todo(task text) RETURNS todos LANGUAGE sql AS
+  'INSERT INTO todos (task) VALUES (task) RETURNING *';
+CREATE FUNCTION pretend() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM set_config('request.jwt.claims', '{"sub":"${uid(5)}"}', false); RESET ROLE;
+  RETURN current_setting('request.jwt.claims')::jsonb ->> 'sub'; END $$;
+CREATE FUNCTION caption(posts) RETURNS text STABLE LANGUAGE sql AS
+  $$SELECT $1.title || coalesce(right(auth.uid()::text, 2), '')$$;
+CREATE FUNCTION lost() RETURNS text STABLE LANGUAGE plpgsql AS $$ DECLARE found text; BEGIN
+  EXECUTE 'SELECT name FROM lost_table' INTO found; RETURN found; END $$;
+CREATE FUNCTION writable() RETURNS text STABLE LANGUAGE sql AS
+  $$SELECT set_config('transaction_read_only', 'off', true)$$;
+CREATE FUNCTION serial() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; END $$`;
+
+testOnPostgres("--act-as supabase calls functions with the role and the claims", async (url) => {
+  await withDatabase(url, functions, async (prepare) => {
+    await withService(await prepare(environment, "--functions", "*"), async (send) => {
+      // The clients of Supabase and of the service call every function by POST.
+      const call = async (name: string) => {
+        const { status, body } = await send(user(3), "POST", `functions/rpc/${name}`, {});
+        return status === 200 ? body.data : [status, body.detail];
+      };
+      assertEquals(await call("counts"), [400, 20]);
+      assertEquals(await call("add_todo"), [
+        405,
+        "Cannot POST here: the database was opened read-only, start with --write to change it",
+      ]);
+    });
+    const prepared = await prepare(environment, "--functions", "*", "--write");
+    await withService(prepared, async (send) => {
+      const call = async (who: object | null, name: string, input?: object) => {
+        const method = input === undefined ? "GET" : "POST";
+        const { status, body } = await send(who, method, `functions/rpc/${name}`, input);
+        return status === 200 ? body.data : [status, body.detail];
+      };
+      const forbidden = (name: string) => [
+        403,
+        `Cannot call ${name}: the database does not allow it`,
+      ];
+      for (let round = 0; round < 6; round++) {
+        assertEquals(await call(user(3), "caller"), `authenticated ${uid(3)} authenticated`);
+        assertEquals(await call(null, "caller"), "anon anon");
+        assertEquals(await call(user(4), "members_only"), "authenticated");
+        assertEquals(await call(null, "members_only"), forbidden("members_only"));
+        assertEquals(await call(user(4), "counts", {}), [400, 20]);
+        assertEquals(await call(null, "counts"), [400, 0]);
+      }
+      const { items } = await call(user(3), "my_todos?totalCount=true&limit=1");
+      assertEquals(items, [{ id: 2, user_id: uid(3), task: "task 2", is_complete: false }]);
+      assertEquals((await call(null, "my_todos")).items, []);
+      assertEquals((await call(user(3), "nobodys"))[0], 404);
+      assertEquals(await call(null, "add_todo", { task: "nobody" }), forbidden("add_todo"));
+      assertEquals((await call(user(4), "add_todo", { task: "mine" })).user_id, uid(4));
+      // What a function changes in the session ends with its call.
+      assertEquals(await call(user(3), "pretend", {}), uid(5));
+      assertEquals(await call(user(3), "caller"), `authenticated ${uid(3)} authenticated`);
+      const rows = await send(user(3), "GET", "posts?select=caption&filter=id==4");
+      assertEquals(rows.body.items, [{ caption: "post 403" }]);
+      const publics = await send(
+        null,
+        "GET",
+        "posts?select=caption&filter=id==4;caption=contains=post",
+      );
+      assertEquals(publics.body.items, [{ caption: "post 4" }]);
+      // Such a fault of a function was a 503, as if the schema had changed.
+      assertEquals((await call(null, "lost"))[0], 500);
+      assertEquals(await call(null, "writable"), [
+        403,
+        "Cannot call writable: it changes the database, although it is not declared as volatile",
+      ]);
+      const [status, detail] = await call(null, "serial", {});
+      assertEquals([status, detail.startsWith("Cannot call serial: ")], [403, true]);
+    });
+  });
 });
 
 Deno.test("policies can read the claims of an anonymous caller as JSON", () => {

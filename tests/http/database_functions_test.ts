@@ -561,6 +561,8 @@ CREATE FUNCTION "getUser"() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2'`,
     };
     const isWritable = flags.length > 0;
     assertEquals(await status("GET", "add?a=1"), 200);
+    // A POST that calls a function that changes nothing was refused without --write.
+    assertEquals(await status("POST", "best"), 200);
     const ids = JSON.stringify(app.openapi()).match(/"operationId":"[^"]*/g) ?? [];
     assertEquals(new Set(ids).size, ids.length);
     assertEquals(await status("POST", "clear"), isWritable ? 401 : 405);

@@ -174,7 +174,9 @@ export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<b
       : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
   );
   const rows = rowsWithFunctions(table, table.functionColumns);
-  const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${rows} AS "_known" WHERE 1=0`;
+  // The alias of a function that returns values is also the name of its column.
+  const from = tableName({ schema: null, name: table.name, rows });
+  const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${from} WHERE 1=0`;
   try {
     await driver.query(toStatement(none, dialect.placeholder));
     return true;

@@ -67,7 +67,8 @@ export async function callFunction(
 }
 
 const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
-  ...["unique", "foreign-key", "not-null", "check", "invalid-value", "retryable"] as const,
+  ...["unique", "foreign-key", "not-null", "check", "invalid-value"] as const,
+  ...["retryable", "forbidden", "writing-read"] as const,
 ]);
 
 /** Throws a 422 that names the first argument that the database rejects for its type, if any. */

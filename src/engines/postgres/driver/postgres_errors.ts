@@ -27,7 +27,7 @@ export function toPostgresError(
     ? "no-returning"
     : isStalePlan(error)
     ? "retryable"
-    : sent === "read" && (code === readOnlyTransaction || writesInQuery(code, error))
+    : sent === "read" && (readOnlyCodes.has(code) || writesInQuery(code, error))
     ? "writing-read"
     : sent !== "read" && isMissingInFunction(code, error)
     ? "broken-table"
@@ -176,8 +176,8 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** A view called a function that writes, or a standby server rejected a write. */
-const readOnlyTransaction = "25006";
+/** A function of a read writes, or sets `transaction_read_only` or the isolation level. */
+const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "25001"]);
 
 function kindOf(code: string): DatabaseErrorKind {
   if (lostAfterSending.has(code) || neverReached.has(code)) return "unavailable";
@@ -201,7 +201,8 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["40001", "retryable"],
   ["40P01", "retryable"],
   ["57014", "timeout"],
-  [readOnlyTransaction, "read-only"],
+  // A standby server rejected a write.
+  ["25006", "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
   // Postgres raises these when it evaluates an expression, and never when it parses a bound value.
