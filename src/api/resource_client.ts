@@ -9,7 +9,7 @@ export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
 
-/** An `Api`, in which every member must be the description of a resource. */
+/** An `Api`: a type whose members, by path, describe the resources of a service. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
 
 /** The requests that a client can send to one resource. */
@@ -239,7 +239,7 @@ export interface Conflict<R extends ApiResource> {
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change the row if its key already exists. */
+  /** True to change the existing row if a row with the same key exists. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;

@@ -107,7 +107,7 @@ interface FurtherFields {
   readonly [name: string]: unknown;
 }
 
-/** The types of one resource in an `Api`. `resource-api types` writes them for each resource. */
+/** The types of one resource in an `Api`. The command `resource-api types` writes them. */
 export interface ApiResource {
   /** The path of the resource, such as `/api/posts`. */
   readonly path: string;

@@ -171,8 +171,8 @@ export interface AuthOptions {
    */
   readonly routes?: Router | undefined;
   /**
-   * Example users. At startup, the service calls each scope that is a plain function with them, and
-   * does not start if a scope is invalid. Policies have their own example users. Default: none.
+   * Example users. The service tests each scope that is a plain function with these users, and does
+   * not start if a scope is invalid. Policies have their own example users. Default: none.
    */
   readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */

@@ -221,7 +221,7 @@ function createProblemsReport(log: ProblemLog): Report {
     answer: () => ({
       problems: log.groups,
       since: log.since,
-      // False after an old group was removed for a newer one.
+      // False if old groups of problems were removed to make room for newer groups.
       isComplete: log.dropped === 0,
     }),
   };

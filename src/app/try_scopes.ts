@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports, once each, the columns without an index by which a scope finds related rows. */
+/** Reports the columns by which a scope finds related rows without an index. Reports each once. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {

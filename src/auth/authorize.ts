@@ -198,7 +198,7 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/** Creates the parser of users. An unusable id means anonymous, which is reported once. */
+/** Creates the parser of users. Reports once if a user is anonymous because of an unusable id. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {

@@ -87,7 +87,7 @@ export interface BillingEvent {
   readonly customerId?: string;
   /**
    * True if the customer already belongs to another account, for instance because the buyer entered
-   * its email address. The service then does not assign the customer to this account.
+   * that customer's email address. The service then does not reassign the customer.
    */
   readonly isCustomerOfOther?: true;
   /** The account that the event concerns. Absent if the event names no account. */

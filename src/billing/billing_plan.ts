@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../options/option.ts";
 import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
-/** A plan that users can buy: a key that you choose for one price of the provider. */
+/** A plan that users can buy: one price of the provider, and a key that you choose for it. */
 export interface BillingPlan {
   /** Key of the plan in requests and events. */
   readonly key: string;

@@ -27,7 +27,7 @@ export interface CommandWords<Name extends string> {
 
 /**
  * Splits a command's arguments into options and words. Throws a {@link Misuse} for an unknown
- * option and for a missing value. The command null has no name: it starts the service.
+ * option and for a missing value. Null is the command without a name, which starts the service.
  */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,

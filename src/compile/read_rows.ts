@@ -47,8 +47,8 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 }
 
 /**
- * Returns the ranges that a plan reads. There is only one if rows are locked or counted from an
- * offset, if there is no limit, or if no index can contain the order.
+ * Returns the ranges that a plan reads. There is only one range if rows are locked or counted from
+ * an offset, if there is no limit, or if no index can contain the order.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
@@ -121,7 +121,7 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${rowsOf(plan, dialect)}${where}${order}`;
 }
 
-/** Returns the table, with the further columns of the order if the plan has some. */
+/** Returns the table, with the additional columns that the plan's order needs, if any. */
 function rowsOf({ table, added }: ReadPlan, dialect: Dialect): Fragment {
   if (added === undefined) return tableName(table);
   return dialect.withAddedColumns(table, added.map((one) => compileAddedColumn(one, dialect)));

@@ -84,9 +84,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
  * Compiles each step of a relation to a subquery. A column name without a table means the innermost
  * row, so the comparisons of the filter need no prefix.
  *
- * EXISTS looks up a step's rows for each previous row. For `author.posts.title`, it would look up
- * the same posts for each post of an author. Then IN is used, with the keys of all matching rows.
- * This list of keys does not depend on the row, so the database computes the list once.
+ * EXISTS looks up a step's rows for each previous row. For `author.posts.title`, that finds the
+ * same posts again for each post of an author. Instead, IN is used with the keys of all matching
+ * rows, which the database computes once, because they do not depend on the row.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;

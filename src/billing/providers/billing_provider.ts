@@ -149,7 +149,7 @@ export interface VendorDelivery {
 export interface BillingProvider {
   /** The provider's name in stored keys and events, which must never change. */
   readonly name: string;
-  /** True if a secret is configured, with which deliveries are verified. */
+  /** True if a secret for verifying deliveries is configured. */
   readonly isSigned: boolean;
   /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
@@ -182,7 +182,7 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event lacks prices, or an empty list for too many. */
+  /** Returns all prices of a payment whose event lacks prices. Empty if there are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }
 

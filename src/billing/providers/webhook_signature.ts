@@ -8,7 +8,7 @@ import { JsonFields } from "./json_fields.ts";
 export interface ReceivedSignature {
   /** The text that is signed before the body, or "" if only the body is signed. */
   readonly prefix: string;
-  /** The codes in the header. There are several while secrets are rotated. One must be right. */
+  /** The codes (HMACs) in the header: several while secrets are rotated. One code must be right. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
   /** Signing time in seconds since 1970, as in the header. Null if the header has no time. */
   readonly timestamp: string | null;

@@ -14,7 +14,7 @@ export interface RecordingOptions {
 
 /** How changes are recorded, and so which changes live streams show. */
 export interface Recording {
-  /** The options of the change log; null if there is none and so no live stream. */
+  /** The options of the change log; null if there is no log, and therefore no live stream. */
   readonly changes: ChangesOptions | null;
   /** A sentence for the banner that says which changes live streams show. */
   readonly streams: string;

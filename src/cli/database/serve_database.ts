@@ -130,7 +130,7 @@ export async function serveDatabase(
 
 const pathWithAccounts = "tables.auth";
 
-/** Returns a sentence about live streams, with the names of tables that have none. */
+/** Returns a sentence about live streams, with the names of tables without live streams. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,

@@ -9,7 +9,7 @@ import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** In the kernel's order (socket(7)): the last socket receives the index of a closed socket. */
+  /** Workers in the kernel's socket order: the last socket gets the index of a closed one. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 
@@ -28,7 +28,7 @@ export class KernelBalancer {
   /** Adds a worker that listens at this port, perhaps again after it was removed. */
   add(worker: WorkerProcess, port: number): void {
     this.#port = port;
-    // The list may contain the worker already, if it ran out of file descriptors after its start.
+    // If a worker stopped listening for lack of file descriptors, the list still contains it.
     this.#drop(worker);
     this.#sockets.push(worker);
   }

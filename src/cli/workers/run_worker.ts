@@ -193,7 +193,7 @@ export function requireSharedStores(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without `--unstable-kv`, memory replaces files. */
+/** Returns true if the store is in memory. Without `--unstable-kv`, a path also means memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && findDenoOpenKv() === undefined;
@@ -215,7 +215,7 @@ export function openSupervisorChannel() {
     listenOrder: listenOrder.promise,
     /** Resolves when the supervisor has ended for any reason. */
     lost: lost.promise,
-    /** Calls `take` for each order after the first. */
+    /** Calls `taking` for each order after the first. */
     onOrder(taking: (order: WorkerOrder) => void) {
       take = taking;
     },

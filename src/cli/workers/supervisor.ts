@@ -237,7 +237,7 @@ export class Supervisor {
   }
 }
 
-/** A worker that lives shorter than this counts as ended quickly, in milliseconds. */
+/** A worker that runs for less than this time, in milliseconds, counts as ended quickly. */
 const quickMs = 10_000;
 
 /** After this number of consecutive workers that ended quickly, no more are started. */

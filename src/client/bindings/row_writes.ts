@@ -4,11 +4,11 @@ import { connectionOf } from "../live/direct_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 
-/** Sends the writes of a collection. Each completes when the collection contains its result. */
+/** Sends the writes of a collection. A write completes when the collection contains its result. */
 export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
-  /** Number of streams requested before the acknowledgement; `Infinity` until then. */
+  /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }

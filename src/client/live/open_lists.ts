@@ -2,7 +2,7 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list with listeners, as the unconfirmed writes of an outbox use it. */
+/** A live list with listeners, as the code that shows unconfirmed writes sees it. */
 export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;

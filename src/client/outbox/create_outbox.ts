@@ -180,8 +180,8 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Later jobs of the created row use its path, which this job locks, unless jobs to the same
-        // path are already being sent.
+        // Locks the path of the created row, which later jobs use, unless another job for this path
+        // is already being sent.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -234,9 +234,9 @@ async function tokenOf(
 }
 
 /**
- * Pauses the jobs that a failure concerns: after a failure without response, e.g. of the storage,
- * only the jobs for the row. The delay grows exponentially, with full jitter, and is at least the
- * delay that the service requested.
+ * Pauses the jobs that a failure concerns: the resource's jobs after a 429, all jobs after a 401 or
+ * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, and
+ * is at least the delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,

@@ -48,7 +48,7 @@ export interface Job {
    * discarded. Sent and discarded jobs are removed from the storage.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
-  /** Why the job was refused or discarded; null if it was not. */
+  /** Why the job was refused or discarded; null for any other job. */
   readonly problem: JobProblem | null;
 }
 

@@ -17,7 +17,7 @@ interface ShownWrite {
   readonly has: Set<OpenList>;
   /** The lists that received the write's event. They contain the write after the next token. */
   readonly echoes: Set<OpenList>;
-  /** Number of streams requested before the acknowledgement; `Infinity` until then. */
+  /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;
   /** The row's ETag after the write, or undefined if it has no ETag. */
   tag: unknown;

@@ -22,7 +22,7 @@ export type Scan = (range: NonceRange, part: ScanTask) => number;
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part's last nonce. A multiple of four, as `from` is. */
+  /** The index after the part's last nonce. Like `from`, a multiple of four. */
   readonly to: number;
 }
 

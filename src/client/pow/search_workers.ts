@@ -12,7 +12,7 @@ export interface SearchWorkersOptions {
   makeWorker(script: string): Worker;
   /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
-  /** Called when a worker has found a nonce: the index of the nonce in the range of the counter. */
+  /** Called when a worker has found a nonce, with the nonce's `index` in the range of `counter`. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;

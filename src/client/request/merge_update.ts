@@ -3,12 +3,12 @@ import type { KeyInput } from "./key_path.ts";
 import type { ServiceError } from "./service_error.ts";
 
 export interface UpdateOptions extends CallOptions {
-  /** The row to which the patch was made, as the user saw it. */
+  /** The row as the user saw it before the patch. */
   readonly base?: unknown;
   readonly onConflict?: ConflictCallback;
 }
 
-/** Merges a refused patch with the current row, and returns the new patch. Null abandons it. */
+/** Merges a refused patch with the current row. Returns the new patch, or null to abandon it. */
 export type ConflictCallback = (
   conflict: { readonly base: unknown; readonly mine: unknown; readonly theirs: unknown },
 ) => unknown;

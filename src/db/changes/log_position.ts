@@ -54,7 +54,7 @@ export function coversChange(position: Position, change: ChangeNumbers): boolean
   return change.transaction !== null && sees(position, change.transaction);
 }
 
-/** Returns the position directly after a change, or null if the change does not end its step. */
+/** Returns the position directly after a change, or null if positions are snapshots. */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   const { seq, mark } = change;
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;

@@ -53,7 +53,7 @@ interface RolesEngine {
     tables: readonly TableInfo[],
   ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
-  /** Returns the tables whose policies the role bypasses when it reads each of `tables`. */
+  /** For each table, returns the tables whose policies the role bypasses by reading that table. */
   bypasses(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -107,7 +107,7 @@ export interface CatalogEngine {
   readonly creationLock: Statement | null;
   /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;
-  /** A statement that prevents two processes from creating an index's tables simultaneously. */
+  /** A statement that prevents two processes from creating search tables simultaneously. */
   readonly searchLock: Statement | null;
   /** Returns true if a column of the existing type can be served as one of the declared type. */
   canCompareTypes(declared: string, existing: string): boolean;

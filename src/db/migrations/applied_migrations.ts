@@ -37,7 +37,7 @@ export async function recordMigration(
   return changed > 0;
 }
 
-/** Records how many statements of a file without a transaction were run, or that all were. */
+/** Records how many statements of a file without a transaction have run, or that all have run. */
 export async function recordProgress(
   connection: Connection,
   { name, sql, statements }: Pick<MigrationFile, "name" | "sql" | "statements">,

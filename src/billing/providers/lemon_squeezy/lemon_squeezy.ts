@@ -150,7 +150,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the prices in the order that started a subscription, for its first invoice only. */
+/** For a subscription's first invoice, returns the prices in the subscription's order. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -21,7 +21,7 @@ export interface FilesRun {
   readonly driver: Driver;
   readonly folder: string;
   readonly random: Random;
-  /** True to continue a file without a transaction that has stopped. Default: false. */
+  /** True to continue a stopped file that runs without a transaction. Default: false. */
   readonly resume?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface PendingFiles {
   readonly unknown: readonly string[];
 }
 
-/** Returns the files to apply. Throws if an applied file was changed or a new number is too low. */
+/** Returns the files to apply. Throws for a changed file, or if a new file's number is too low. */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
   return await pendingOf(await readMigrationFiles(folder, driver.dialect), driver, driver);
 }
