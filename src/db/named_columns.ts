@@ -7,7 +7,7 @@ export interface NamedColumn<Value> {
   readonly read: (cell: SqlValue) => Value;
 }
 
-/** The columns of a handwritten select list by name. A string is SQL without conversion. */
+/** The columns of a handwritten select list by name. A string is SQL that needs no conversion. */
 export type NamedColumns = Readonly<Record<string, string | NamedColumn<unknown>>>;
 
 /** The values of a row by the names of their columns in a handwritten select list. */

@@ -5,7 +5,7 @@ import type { ReadLimits } from "./driver.ts";
 
 /**
  * The maximum number of waiting reads that can examine many rows. One identity can have half of
- * these reads, because many clients can share the address of a proxy.
+ * these reads: the identity can be a proxy's address, which many clients share.
  */
 export const maxWaitingReads = 400;
 

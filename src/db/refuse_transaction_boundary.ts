@@ -1,4 +1,4 @@
-/** Throws for a BEGIN or COMMIT, which would affect all requests on the connection. */
+/** Throws for a BEGIN or COMMIT, which would affect all requests that share the connection. */
 export function refuseTransactionBoundary(): never {
   throw new Error("Cannot begin or end a transaction by a statement: use transaction()");
 }

@@ -68,7 +68,7 @@ async function errorOf(
     await driver.query(toStatement(sql`SELECT ${join(tests, ", ")}`, dialect.placeholder));
     return null;
   } catch (error) {
-    // A domain can have a check, and forbid NULL.
+    // A value of a domain can also violate a check or NOT NULL.
     const kinds: readonly string[] = ["invalid-value", "check", "not-null"];
     if (error instanceof DatabaseError && kinds.includes(error.kind)) return error;
     throw databaseProblem(error, "read");

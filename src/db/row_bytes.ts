@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** From this length on, a string counts its UTF-8 bytes. A shorter one counts its UTF-16 units. */
+/** The length from which UTF-8 bytes are counted. Shorter strings count their UTF-16 code units. */
 const measuredLength = 1_024;
 
-/** Returns the bytes of a row's cells: strings by their length, and 8 for every other value. */
+/** Returns the approximate bytes of a row: strings by their length, and 8 for every other value. */
 export function bytesOfRow(row: readonly SqlValue[]): number {
   let bytes = 0;
   for (const cell of row) bytes += bytesOfCell(cell);

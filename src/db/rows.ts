@@ -141,7 +141,7 @@ export function createRowReader(
 }
 
 interface RowDecoder {
-  /** An object with all properties of a row. A copy of it is faster to make than a new object. */
+  /** An object with all properties of a row. Copying it is faster than building a new object. */
   readonly empty: Row;
   readonly cells: readonly CellDecoder[];
 }

@@ -16,7 +16,7 @@ export class StatementDurations {
     return this.#durations.get(text);
   }
 
-  /** Records a duration. A longer one replaces the expected duration, a shorter one weighs 1/4. */
+  /** Records a duration. A longer one replaces the expected duration. A shorter one weighs 1/4. */
   measured({ text }: Statement, ms: number): void {
     const known = this.#durations.get(text) ?? ms;
     this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));

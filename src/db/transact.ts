@@ -10,8 +10,8 @@ export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
-   * True if the work has only one writing statement. It then needs no transaction, and uses the
-   * connection for lone writes. With two writing statements, a retry could repeat the first.
+   * True if the work has only one writing statement, which then needs no transaction, and uses the
+   * connection for single writes. With two writing statements, a retry could repeat the first.
    */
   readonly isAutocommit?: boolean;
 }

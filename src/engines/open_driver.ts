@@ -141,7 +141,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(packagedDrivers.betterSqlite3.file);
-    // The module exports `loadAddon` for this call alone, with this type.
+    // The cast is safe: the module exports `loadAddon` with this type, and only for this call.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
-/** Estimates a filter's steps for each character of a string. It is 0 without a string search. */
+/** Estimates a filter's steps for each character of a string: 0 without a string search. */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
     case "related":

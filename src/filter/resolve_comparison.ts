@@ -132,7 +132,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a literal as a value of `column`. An error names `field`: for an element, its list. */
+/** Parses a literal as a value of `column`. Errors name `field`, such as the list of an element. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

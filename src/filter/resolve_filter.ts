@@ -21,7 +21,7 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
-  /** The readable columns, of which a message can suggest the filterable ones. Absent if none. */
+  /** The readable columns. Messages suggest the filterable ones. If absent, they suggest none. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if the filter must not follow relations. */
   follow?(name: string): FilterableRelation | null;
@@ -68,8 +68,8 @@ export type ResolveComparison = (
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
 /**
- * Resolves a parsed filter like {@link resolveFilter}. `toFilter` resolves the comparisons, and
- * `insert` the rules that a template interpolates as terms, which are an error without `insert`.
+ * Resolves a parsed filter like {@link resolveFilter}. `toFilter` resolves comparisons. `insert`
+ * resolves rules that a template interpolates as terms. Without `insert`, such rules are errors.
  */
 export function resolveFilterWith(
   syntax: FilterSyntax,
@@ -149,7 +149,7 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path to no field, or to a field that the user cannot filter by. */
+/** Returns the 400 for a path that leads to no field, or to a field that is not filterable. */
 export function unknownField(
   path: readonly string[],
   position: number,

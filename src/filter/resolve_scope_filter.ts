@@ -83,7 +83,7 @@ export function resolveScopeFilter(
   }
 }
 
-/** Returns a context with every relation and stored column, because the deployer writes scopes. */
+/** Returns a context that allows every relation and stored column: scopes are not user input. */
 function everything(table: TableInfo, context: ScopeContext): FilterContext {
   const relations = context.relationsOf(table);
   return {
@@ -103,7 +103,7 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 
 /**
  * Resolves a comparison of a scope that is a plain string. JavaScript writes a missing value of the
- * user into it as `undefined` or `null`. Such a comparison matches nothing, as in code.
+ * user into it as `undefined` or `null`. Such a comparison matches no row.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
   // The word counts even in quotes, because the scope's function can have written the quotes.

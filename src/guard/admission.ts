@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds requirements of rows of other resources in the body. Returns false without any. */
+  /** Adds the requirements of embedded rows of other resources. Returns false if there are none. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);

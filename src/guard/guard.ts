@@ -37,7 +37,7 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
-  /** Returns the protection of an account route, for which the client's IP address pays. */
+  /** Returns the protection of an account route, whose cost is charged to the IP address. */
   protectAccounts(options: AccountProtectionOptions): OperationProtection;
   accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
@@ -217,5 +217,5 @@ const shareBytes = 16 * 1024 ** 2;
 /** When a client has used this number of bytes, the process reports them to the store. */
 const reconciledBytes = 1024 ** 2;
 
-/** Maximum bytes of a client that a process accepts before they are reported. */
+/** The maximum bytes of one client that a process accepts before it reports them. */
 const maxUnreconciledBytes = 4 * 1024 ** 2;

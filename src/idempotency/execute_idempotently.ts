@@ -124,7 +124,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns the claim of a request. Its parts are hashed as JSON, which keeps them apart. */
+/** Returns the claim of a request. The parts are hashed as JSON, which separates them clearly. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the readable fields have changed since, the stored response must not be replayed.
@@ -132,10 +132,10 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): R
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
     id: hashOf(JSON.stringify([identity, method, path, key])),
-    // The line break separates the JSON, which contains none, from the body.
+    // The line break separates the JSON, which has no line breaks, from the body.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // As hashes, because the store must contain no ids and no addresses.
+    // Hashed, because the store must contain no ids and no addresses.
     share: hashOf(JSON.stringify(share)),
   };
 }
@@ -240,7 +240,7 @@ export function toStoredResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // Long enough for a client that connects again, but too short to fill the store.
+  // This time is enough for a client that connects again, but too short to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
@@ -268,7 +268,7 @@ function isReplayableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
-/** The headers to replay. Others concern the time or the connection. */
+/** The headers to replay. Other headers concern the time or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 function storableAnswer(reply: Reply): StoredAnswer | null {

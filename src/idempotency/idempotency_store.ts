@@ -16,7 +16,7 @@ export interface IdempotencyStore {
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/** How long a claim lasts without renewal, in milliseconds. It is renewed after a third of this. */
+/** How long a claim lasts without renewal, in ms. It is renewed after a third of this time. */
 export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {
@@ -30,7 +30,7 @@ export interface IdempotencyClaim {
   readonly share?: string | undefined;
 }
 
-/** The result of claiming a key. `fingerprint` is that of the first request with the key. */
+/** The result of claiming a key. `fingerprint` identifies the first request with the key. */
 export type KeyClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 export type FoundKeyRecord =

@@ -65,7 +65,7 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // The parts of a response expire after its record, so that they exist if the record does.
+      // The parts of a response expire after its record, so that no record lacks its parts.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
@@ -152,7 +152,7 @@ interface KeyRecord {
   readonly answer: AnswerHead | null;
 }
 
-/** The beginning of a stored response. The rest of a long one is in other records. */
+/** The beginning of a stored response. The rest of a long response is in other records. */
 interface AnswerHead {
   /** The first bytes; all of them if the response is short. */
   readonly first: Uint8Array;

@@ -208,7 +208,7 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
-/** Describes both columns with a timestamp. */
+/** Describes a timestamp column, for both `lease_until` and `expires_at`. */
 const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");

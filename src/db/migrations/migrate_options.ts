@@ -4,8 +4,8 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 /** Options of a migration of declared tables. */
 export interface MigrateOptions {
   /**
-   * The parts that the migration can drop. `notes.size` is a column, or the values that its new
-   * type cannot store. `notes.by_size` is an undeclared index, and `notes` an undeclared table.
+   * The parts that the migration may drop. `notes.size` permits the loss of a column, or of values
+   * that its new type cannot store. `notes.by_size` is an undeclared index, and `notes` a table.
    */
   readonly allowDrop?: readonly string[] | undefined;
   /** Undeclared columns to keep, such as `notes.size`, without asking if they were renamed. */

@@ -41,8 +41,8 @@ export interface MigrationRun extends MigrationRights {
 
 /**
  * Changes a database in one transaction until its tables match the declarations. If several
- * processes start together, only one migrates. Each process compares again in its transaction.
- * Throws an Error with all obstacles.
+ * processes start together, only one migrates: each process compares the tables again in its own
+ * transaction. Throws an Error with all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {
@@ -215,7 +215,7 @@ function conflictingTables(
   });
 }
 
-/** Reports kept columns and indexes. A column that may have been renamed needs a decision. */
+/** Reports undeclared columns and indexes. Refuses a possible rename until the operator decides. */
 function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);
   for (const { existing } of table.of("superfluous-column")) {
@@ -264,7 +264,7 @@ interface TableComparison {
 
 /**
  * Compares declared tables with a database in a transaction, and changes nothing. `dropped` are
- * tables that the migration drops. Postgres can require the right to create temporary tables.
+ * tables that the migration drops. Postgres may require the right to create temporary tables.
  */
 export async function findDifferences(
   connection: Connection,
@@ -293,7 +293,7 @@ export function tableNames({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 
-/** Returns true if a difference is only of two expressions that can have the same meaning. */
+/** Returns true if only expressions differ, and the two expressions can have the same meaning. */
 export function mayBeSame(difference: Difference): boolean {
   switch (difference.kind) {
     case "default":

@@ -6,7 +6,7 @@ export interface MigrationPlan {
   readonly steps: readonly MigrationStep[];
   /** The obstacles, each with its remedy. If there is any obstacle, no statement is run. */
   readonly refusals: readonly string[];
-  /** The possible renames: an undeclared column and a missing column of a similar type. */
+  /** The possible renames, each of an undeclared column to a missing column of a similar type. */
   readonly questions: readonly PossibleRename[];
   /** The parts that are kept although they are undeclared, and how to drop them. */
   readonly left: readonly string[];
@@ -30,9 +30,9 @@ export interface MigrationStep {
   readonly purpose: string;
   /** The part whose values the statement discards, in the form of `allowDrop`, or null. */
   readonly loses: string | null;
-  /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`. Null for no such lock. */
+  /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`. Null without a lock. */
   readonly lock: string | null;
 }
 
-/** The changes besides additions that the operator allows a migration to make, by their names. */
+/** The names of the parts that the operator allows a migration to drop, or wants to keep. */
 export type MigrationRights = Readonly<Record<"allowDrop" | "keep", readonly string[]>>;

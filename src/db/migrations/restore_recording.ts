@@ -55,7 +55,7 @@ export interface RecordingToRestore {
   readonly differences: readonly Difference[];
 }
 
-/** Creates the triggers again. The streams of a table with other columns start over. */
+/** Creates the triggers again. If a table's columns have changed, its streams start over. */
 export async function restoreRecording(
   connection: Connection,
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },

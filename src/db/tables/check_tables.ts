@@ -128,7 +128,7 @@ async function checkDeclared(
   observe({ kind: "notice", message });
 }
 
-/** The maximum number of parts in a message. An unrelated table would differ in every part. */
+/** The maximum number of differences in a message. A wrong table could differ in every column. */
 const maxNamed = 50;
 
 function mendedBy(differences: readonly NamedDifference[]): string {

@@ -102,7 +102,7 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/** Requires distinct index names: `a_b` of table `c` and `b` of table `c_a` would have one name. */
+/** Requires distinct index names: `a_b` of table `c` and `b` of table `c_a` would be equal. */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {
@@ -135,7 +135,7 @@ function requireDistinctNames(tables: readonly TableInfo[], { foldName }: Catalo
   }
 }
 
-/** Throws for a long name, see https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
+/** Throws if a name is too long: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
 function requireShortNames(
   { name, columns, indexes, checks }: TableInfo,
   { maxNameBytes }: CatalogEngine,

@@ -74,7 +74,7 @@ function preventsService(
     case "renamed-column":
       return true;
     case "key": {
-      // If the declared key is not unique in the database, a write to one row could change several.
+      // If the declared key is not unique in the database, one write could change several rows.
       const isUnique = existing?.uniques.some(({ columns }) =>
         isSameSet(columns, difference.declared)
       );

@@ -57,7 +57,7 @@ async function addFactsOf(
   }
 }
 
-/** Returns the rows of a query as JSON, or null without a query or for an unreachable database. */
+/** Returns a query's rows as JSON, or null without a query or if the database is unreachable. */
 async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<string> | null> {
   if (text === null) return null;
   try {
@@ -69,7 +69,7 @@ async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<
   }
 }
 
-/** Reads the columns that the role may not read, and if policies hide rows. Empty without roles. */
+/** Reads which columns the role may not read, and if policies hide rows. Empty without roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -78,7 +78,7 @@ export async function readRoleLimits(
   return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
 }
 
-/** Reads the policies that the role bypasses. Returns none if the database does not respond. */
+/** Reads the policies that the role bypasses. Empty if the database does not respond. */
 export async function readPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -95,8 +95,8 @@ export async function readPolicyBypasses(
 const roleRecheckMs = 60_000;
 
 /**
- * The last known limits of the roles in an app's databases. The database limits statements of the
- * role itself. The service must limit row images of changes, search results and table statistics.
+ * The last known limits of the roles in an app's databases. The database applies these limits to
+ * SQL statements. The service must apply them to change events, search results and statistics.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;

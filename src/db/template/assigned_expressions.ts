@@ -27,9 +27,9 @@ export function assignmentsOf(
 }
 
 /**
- * Requires a portable expression, whose value all engines store unchanged. If a value does not fit
- * its column, Postgres converts or rejects it, but SQLite would store a timestamp in a date column,
- * 1.5 in an integer column, and 0.30000000000000004 in a decimal. Throws a plain Error.
+ * Requires an expression whose value all engines store unchanged. Throws a plain Error otherwise.
+ * If a value does not fit its column, Postgres converts or rejects it, but SQLite would store a
+ * timestamp in a date column, 1.5 in an integer column, and 0.30000000000000004 in a decimal.
  */
 export function requirePortableExpression(
   { column, start, end }: AssignedExpression,

@@ -54,7 +54,7 @@ function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: 
   return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
 }
 
-/** Converts a value from its JSON form. A value that is not stored need not meet constraints. */
+/** Converts a value from its JSON form. Only a stored value must meet the column's constraints. */
 function inProcess(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): unknown {
   if (value === null) return null;
   const rules = stores ? column : unrestrictedRules;
@@ -108,7 +108,7 @@ function boundRows(
   return join(lists, ", ");
 }
 
-/** Binds a value without a column. Its own type determines the SQL type, as for a literal. */
+/** Binds a value that belongs to no column. The value's own type determines its SQL type. */
 function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
   if (value === null) return rawSql("NULL");
   const kind = kindOfFree(value);

@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { type FlatTemplate, isSign, isWord, type SqlPart, type SqlToken } from "./sql_parts.ts";
 
-/** The columns that a statement names, interpolated or as text. */
+/** The columns that a statement names, by interpolation or in the SQL itself. */
 export interface ColumnsInSql {
   /** Returns the known column whose name in the SQL ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
@@ -9,7 +9,7 @@ export interface ColumnsInSql {
   startingAt(index: number): ColumnInfo | null;
   /** Returns the index after the name, with its qualifiers, that begins at a token. */
   afterPath(index: number): number;
-  /** Returns the columns that a name in the SQL can mean, and null for a value of a subquery. */
+  /** Returns the columns that a name can mean, with null for a value that a subquery computes. */
   named(dbName: string): readonly (ColumnInfo | null)[];
   /** Returns true if a name in the SQL can mean columns of different kinds. */
   isAmbiguous(index: number): boolean;
@@ -64,7 +64,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the column names of subqueries: those after AS, and those in `due (id, day) AS (…)`. */
+/** Returns the column names of subqueries: after AS, and in lists as in `due (id, day) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],

@@ -35,12 +35,12 @@ export class ValueOfColumn {
 }
 
 export interface SqlTemplate {
-  /** The template's strings, one more than its values. */
+  /** The template's strings. There is one more string than there are values. */
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
 }
 
-/** A template whose nested templates are merged into it, with one part between each two strings. */
+/** A template into which its nested templates are merged. Between two strings, there is a part. */
 export interface FlatTemplate {
   readonly texts: readonly string[];
   readonly parts: readonly SqlPart[];
@@ -50,7 +50,7 @@ export interface FlatTemplate {
 /** The interpolated parts of a template and its nested templates, before the strings are parsed. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** Identifies a template apart from its values. Templates of equal shape share a parsed plan. */
+  /** Identifies a template without its values. Templates of equal shape share a parsed plan. */
   readonly shape: readonly unknown[];
 }
 
@@ -137,7 +137,7 @@ export function flattenTemplate(
   return { texts, parts, tokens };
 }
 
-/** Throws if a value, name or column touches a word, number or quote: both would be one token. */
+/** Throws if a value, name or column touches a word, number or quote, which would merge with it. */
 function requireApart(
   texts: readonly string[],
   index: number,
@@ -158,7 +158,7 @@ function requireApart(
   );
 }
 
-/** Returns true if a part is a value, a name or a column, which is one token of the statement. */
+/** Returns true if a part is a value, a name or a column: each is one token of the statement. */
 function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
@@ -223,7 +223,7 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   });
 }
 
-/** One alternative matches at every position, so no character is skipped. */
+/** Some alternative matches at every position, so no character is skipped. */
 const pattern = new RegExp(
   [
     // Only Postgres supports nested comments. SQLite ends a comment at the first end mark.
@@ -249,7 +249,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // A value with several lines would continue after the comment.
+      // Only the first line of the interpolated part would be in the comment.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {

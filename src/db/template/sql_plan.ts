@@ -21,11 +21,11 @@ import { type ValuePlace, valuePlaces } from "./value_places.ts";
 /** A parsed template without its values. It is parsed once, and each run binds other values. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
-  /** The SQL between the parts that are rendered for each run, with names of tables and columns. */
+  /** The SQL between the parts that are rendered for each run, with table and column names. */
   readonly texts: readonly string[];
   /** The parts that are rendered for each run: the index, and the place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
-  /** The SQL of the previous run with its placeholders. Most runs need exactly this text again. */
+  /** The SQL of the previous run, with placeholders. Most runs need exactly this SQL again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
   /** Decodes result rows to objects with property names and values as in JSON. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];

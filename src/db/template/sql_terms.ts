@@ -2,13 +2,13 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
 import { isSign, isWord, type SqlToken } from "./sql_parts.ts";
 
-/** The terms (operands that belong together) of a statement: conditions, assignments, items. */
+/** The groups of operands ("terms") in a statement: its conditions, assignments and list items. */
 export interface SqlTerms {
   /** Returns the keyword of the clause that contains a token, such as `WHERE`. */
   clauseAt(index: number): string;
   /** Returns the index after the last token of the term. */
   endOf(index: number): number;
-  /** Returns true if a token is in the condition after WHEN, which is not a result of the CASE. */
+  /** Returns true if a token is in a condition between WHEN and THEN. */
   isCondition(index: number): boolean;
   /** Returns the column in a token's term whose kind determines how a string is read, or null. */
   kindedColumnNear(index: number): ColumnInfo | null;
@@ -24,8 +24,8 @@ const separators: readonly string[] = ["AND", "OR", "WHEN", "THEN", "ELSE", "CAS
 const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", "EXISTS", "AS"];
 
 /**
- * Divides a statement into terms. One term contains the arguments of a function and the value
- * compared with its result. Another contains the results of a CASE and the value compared with it.
+ * Divides a statement into terms. The arguments of a function are one term with the value that is
+ * compared with its result. The results of a CASE are one term with the value compared with them.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

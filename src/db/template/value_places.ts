@@ -24,7 +24,7 @@ export type ValuePlace =
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** `bare` directly after IN, `opened` inside the parentheses after IN, or else `none`. */
+    /** `bare`: directly after IN. `opened`: inside the parentheses after IN. Otherwise `none`. */
     readonly list: "none" | "bare" | "opened";
   }
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
@@ -34,7 +34,7 @@ export type ValuePlace =
   | { readonly kind: "count" }
   | {
     readonly kind: "free";
-    /** A column in the same expression. A string could be meant as one of its values. */
+    /** A column in the same expression. A string could be meant as a value of its type. */
     readonly near: ColumnInfo | null;
     /** True if the expression is stored without rounding in an integer column. */
     readonly isWhole?: boolean;

@@ -70,7 +70,7 @@ function clausesOf(tokens: readonly string[]): Clauses | null {
   return clause === "list" || depth !== 0 ? null : { list, from };
 }
 
-/** With one of these clauses, a view can show a row twice, or show other rows at each read. */
+/** With one of these clauses, a view can show a row twice, or show different rows at each read. */
 const otherClauses: ReadonlySet<string> = new Set([
   ...["DISTINCT", "GROUP", "HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH", "FOR", "VALUES"],
   ...["UNION", "INTERSECT", "EXCEPT", "JOIN"],

@@ -101,7 +101,7 @@ function findSources(
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
   const sources = sourcesOf(columns, base, isSame);
-  // If the parser finds another number of columns than the view has, nothing is inferred.
+  // If the parser finds a different number of columns than the view has, nothing is inferred.
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 

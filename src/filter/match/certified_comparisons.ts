@@ -17,7 +17,7 @@ import {
 export interface CertifiedComparisons {
   /** Returns true if the results in memory and in the database are certainly equal. */
   isCertain(comparison: Comparison): boolean;
-  /** Stops evaluating this operator in memory for such columns, after a result differed. */
+  /** Stops evaluating this operator in memory for this kind of column, after a result differed. */
   demote(comparison: Comparison): void;
 }
 
@@ -56,7 +56,7 @@ export function cellClassOf({ column, values }: Comparison): CellClass {
   return isLong ? "long decimal" : column.kind;
 }
 
-/** Returns true for a decimal with over 15 digits, or one beyond the range of a double. */
+/** Returns true for a decimal with over 15 digits, or beyond the range of a double. */
 function isLongDecimal(text: string): boolean {
   return text.length > 290 || significantDigits(text) > 15;
 }

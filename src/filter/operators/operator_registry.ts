@@ -130,7 +130,7 @@ export const isNullOperator: Operator = {
   matches: (value, [wanted]) => (value === null) === wanted,
 };
 
-/** The operator `=isempty=`: NULL or `''`. It is `=isnull=` for all kinds except `text`. */
+/** The operator `=isempty=`: NULL or `''`. Equivalent to `=isnull=` for all kinds except `text`. */
 export const isEmptyOperator: Operator = {
   ...isNullOperator,
   symbols: ["=isempty="],

@@ -25,7 +25,7 @@ import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import { patternFault } from "./like_pattern.ts";
 
-/** Returns true for operators that can test values in documents: all except for lists and words. */
+/** Returns true for operators that can test values in documents: not those for lists or search. */
 export function fitsDocumentPaths({ takes }: Operator): boolean {
   return !["texts", "item", "items", "query"].includes(takes);
 }
@@ -115,7 +115,7 @@ const opposites: ReadonlyMap<Operator, Operator> = new Map([
   [outOperator, inOperator],
 ]);
 
-/** Negates a condition. A value of another type also matches, although the condition is unknown. */
+/** Negates a condition. Also matches a value of another type, for which the condition is NULL. */
 function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
   return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
 }

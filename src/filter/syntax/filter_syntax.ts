@@ -21,7 +21,7 @@ export const filterLimits = {
   pattern: 100,
   /**
    * The maximum total length of patterns with wildcards other than `%` at their ends, in UTF-16
-   * units. Each of them is tried at every position of a string.
+   * units. Databases try such a pattern at every position of a string.
    */
   patterns: 500,
   /** The maximum number of values in all comparisons together. */

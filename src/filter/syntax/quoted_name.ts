@@ -39,7 +39,7 @@ export interface QuotedNameFinder {
 
 /**
  * Creates a finder for a list of names. A quote opens a quoted name only where a name can begin: at
- * the start, after a separator, or after the `-` of an order. The caller must call `after` for
+ * the start, after a separator, or after the `-` of a sort order. The caller must call `after` for
  * every index, in order. Throws a 400 for a name without a closing quote.
  */
 export function findQuotedNames(text: string): QuotedNameFinder {

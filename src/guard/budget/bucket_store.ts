@@ -6,7 +6,7 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object with tokens that this process has taken from the store in advance (leased). */
 export interface LeaseHolder {
-  /** Puts unused leased tokens back into the store. Returns false if there are none left. */
+  /** Puts unused leased tokens back into the store. Returns false if no such tokens are left. */
   returnIdle(): boolean;
   /** Returns all leased tokens to the store. */
   returnAll(): Promise<void>;

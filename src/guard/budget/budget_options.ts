@@ -5,8 +5,8 @@ import { callback, number } from "../../options/option_kinds.ts";
 /** The options for the budget that each caller has for all resources together. */
 export interface BudgetOptions {
   /**
-   * The budgets by class. A caller without a user has the class `anonymous`, and one with a user
-   * `authenticated`. A class that is missing here has no limit.
+   * The budgets by class. A caller without a user has the class `anonymous`, and a caller with a
+   * user has the class `authenticated`. A class that is missing here has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
   /** Returns the class of a caller. After an error or without a result, it is `anonymous`. */

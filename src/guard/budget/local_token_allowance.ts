@@ -22,12 +22,12 @@ interface TokenAllowanceOptions {
 export class LocalTokenAllowance implements LeaseHolder {
   readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
-  /** The tokens that are left if no other process takes any, which is the maximum. */
+  /** The tokens that are left if no other process takes any: an upper bound. */
   #total: Bucket;
   /** Number of leased tokens that are not spent yet. `#total` includes them. */
   #held = 0;
   #share = 0;
-  /** End of the lease, a monotonic time like the next two. */
+  /** The end of the lease. This time and the next two are monotonic. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
@@ -54,7 +54,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // A request that has tokens calls the store to return them, because others may need them.
+    // A request that already has tokens calls the store, to return them for other requests.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) return this.#result(false, 0);
     return this.#takeFromStore(demand);
   }
@@ -128,7 +128,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // While this request waited for the store, another one may have leased tokens.
+      // While this request waited for the store, another request may have leased tokens.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;
@@ -239,7 +239,7 @@ interface DrawRequest extends TokenDemand {
   /** Number of leased tokens that this process keeps. They are included in `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** The tokens that a request takes, by which the next lease is sized; 0 for no lease. */
+  /** The tokens of a request, from which the size of the next lease follows; 0 for no lease. */
   readonly shareFor: number;
 }
 

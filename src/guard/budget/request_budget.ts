@@ -107,7 +107,7 @@ export class RequestBudget {
 
 /**
  * Applies one rate limit or budget to all callers in all processes. It is exact when few tokens are
- * left. When many are left, a process leases some, and takes these without the store.
+ * left. When many are left, a process leases some tokens, and takes these without the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
@@ -130,7 +130,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes more tokens for a request with `taken` tokens. If too few are left, returns all. */
+  /** Takes more tokens for a request that has `taken`. If too few are left, puts `taken` back. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }

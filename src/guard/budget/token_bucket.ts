@@ -4,7 +4,7 @@ import type { RateLimitOptions } from "../resource_protection_options.ts";
 /** A caller's tokens at some time. */
 export interface Bucket {
   readonly tokens: number;
-  /** Time of the count in ms since 1970, or the start of the time window. */
+  /** When the tokens were counted, in ms since 1970, or when the time window began. */
   readonly at: number;
 }
 

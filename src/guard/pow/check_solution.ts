@@ -33,7 +33,7 @@ export interface SolutionCheckOptions {
 /** How much the clocks of two processes can differ, in milliseconds. */
 const skewMs = 5_000;
 
-/** How much longer than a token its claim is kept, in milliseconds, as clocks may differ. */
+/** How long a claim is kept after its token has expired, in ms, because clocks may differ. */
 const claimMarginMs = 60_000;
 
 /** Creates the function that checks solutions. Only the difficulty in the signed token counts. */

@@ -18,7 +18,7 @@ export interface TrustQuestion {
 /** A hook that returns the difficulty for a request; 0 requires no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
-/** Maximum difficulty: about a minute on all cores of a laptop, before a challenge expires. */
+/** Maximum difficulty: about a minute of work for a laptop, before the challenge expires. */
 export const maxDifficulty = 32;
 
 /**
@@ -44,8 +44,8 @@ export async function callTrustHook(
 }
 
 /**
- * Returns the difficulty when the budget is used up. Any missing token adds one bit, which doubles
- * the work. Each doubling of the missing tokens relative to the capacity adds one more.
+ * Returns the difficulty when the budget is used up. If any token is missing, adds one bit, which
+ * doubles the work. Each doubling of the missing tokens relative to the capacity adds another bit.
  */
 export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

@@ -50,7 +50,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
 
   async function take({ id, claimUntilMs }: PowSolution): Promise<UsedSolution | "replayed"> {
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // The number of returned solutions is read only here: another request can have increased it.
+    // Reads the number of returns only now, because another request can have increased it.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution stays unused, and the client can send it again.

@@ -282,7 +282,7 @@ function respond(
 
 export interface AccountProtections {
   readonly login: OperationProtection;
-  /** Applies if the risk check requires a CAPTCHA. Null without a risk check. */
+  /** The protection of a login that the risk check finds risky. Null without a risk check. */
   readonly risky: OperationProtection | null;
   readonly signup: OperationProtection | null;
   readonly reset: OperationProtection | null;

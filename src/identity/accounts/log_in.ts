@@ -19,7 +19,7 @@ export function readLogin({ fields }: AccountRequest) {
 
 /**
  * Logs a user in: starts a session, and ends the session that the request carries. Every failure
- * has the same 401 after the same time.
+ * returns the same 401 after the same time.
  */
 export async function logIn(
   call: AccountRequest,

@@ -124,7 +124,7 @@ export interface SignupOptions extends AccountGateOptions {
    * reveals if an address has an account. Default: true.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account. Default: those of the column's default, or none. */
+  /** The roles of a new account. Default: the default value of the column, or no roles. */
   readonly roles?: readonly string[] | undefined;
 }
 

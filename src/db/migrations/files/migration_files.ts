@@ -15,7 +15,7 @@ export interface MigrationFile {
   /** The whole SQL, with `\n` as the line end. */
   readonly sql: string;
   readonly statements: readonly string[];
-  /** True if the file begins with the line `-- no transaction`: each statement commits alone. */
+  /** True if the file begins with the line `-- no transaction`: statements commit separately. */
   readonly isApart: boolean;
   /** True if the file begins by turning SQLite's foreign keys off, in order to rebuild a table. */
   readonly withoutKeys: boolean;
@@ -83,7 +83,7 @@ async function readOne(
   }
   const text = textOf(name, await readFile(`${folder}/${name}`));
   const { running } = await engineOf({ dialect }).migrations();
-  // A checkout on another operating system has other line ends, but needs an equal checksum.
+  // A checkout on another operating system has other line ends, but must have the same checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   if (sql.includes("\0")) throw new Error(`Cannot migrate: ${name} contains a NUL character`);
   // pg_dump writes these two commands for psql around its statements.

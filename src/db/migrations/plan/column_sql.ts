@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
-/** Returns a column of Postgres for ADD COLUMN. Constraints except NOT NULL are added later. */
+/** Returns a Postgres column's SQL for ADD COLUMN. Of its constraints, it has only NOT NULL. */
 export function postgresColumnSql(column: ColumnShape): string {
   const { name, type, collation, notNull, default: given, generated, countsUp } = column;
   return [
@@ -21,7 +21,7 @@ export function membersCheck(column: string, members: readonly string[]): string
   return `${quoteIdentifier(column)} IN (${members.map(quoteText).join(", ")})`;
 }
 
-/** Returns a foreign key's SQL after REFERENCES: the table, the columns and the actions. */
+/** Returns the SQL after REFERENCES in a foreign key: the table, the columns and the actions. */
 export function referencesSql({ schema, table, references, ...key }: ForeignKeyShape): string {
   const name = [...(schema === null ? [] : [schema]), table].map(quoteIdentifier).join(".");
   const actions = foreignKeyActionsSql({ schema, table, references, ...key });

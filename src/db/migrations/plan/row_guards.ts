@@ -3,7 +3,7 @@ import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
-/** Refuses, with a remedy, changes that rows prevent. `existing` are declared tables that exist. */
+/** Refuses changes that existing rows prevent. `existing` are the declared tables that exist. */
 export async function addRowObstacles(
   table: TableMigration,
   existing: readonly TableShape[],
@@ -119,14 +119,14 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // The database tests the values of generated columns when it adds checks.
+  // If generated columns change, the database itself tests the rows when it adds the checks.
   const isTestable = isConvertible && table.of("generated").length === 0 &&
     table.of("missing-column").every(({ declared }) => declared.generated === null);
   for (const { declared: { sql } } of isTestable ? table.of("missing-check") : []) {
     if (!await table.hasRowWith(`NOT (${sql}\n)`, isRetyped)) continue;
     table.refuse(`${label} has rows that fail the check ${sql}: change these first`);
   }
-  // The types of the referenced columns can change, too. Then the database tests the values.
+  // If a type changes, foreign keys are not tested here, but when the database adds them.
   const hasTypes = table.of("type").length === 0;
   for (const { declared } of isTestable && hasTypes ? table.of("missing-foreign-key") : []) {
     if (!await table.hasRowWith(orphaned(declared, existing))) continue;
@@ -137,7 +137,7 @@ async function guardConstraints(
   }
 }
 
-/** Returns a condition for rows whose reference has no target. A missing table has no rows. */
+/** Returns a condition for rows whose foreign key refers to no existing row. */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
   const target = existing.find(({ schema, name }) =>

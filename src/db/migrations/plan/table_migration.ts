@@ -82,7 +82,7 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Returns true if an existing row meets a condition with the new names and types. */
+  /** Returns true if a row meets a condition, in which columns have their new names and types. */
   async hasRowWith(condition: string, isRetyped: Retyped = () => false): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;

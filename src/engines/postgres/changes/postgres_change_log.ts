@@ -138,7 +138,7 @@ class PostgresChangeLog implements ChangeLog {
 
   /**
    * Deletes old changes of transactions that are older than every open transaction. So a reader's
-   * position stays valid, however long a transaction lasts. Returns true if more can be deleted.
+   * position stays valid, however long transactions last. Returns true if more can be deleted.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
@@ -200,7 +200,7 @@ export interface LogPage {
 export interface LogRange {
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** For an unfinished step: the last change that was read, and the step's end. Else null. */
+  /** The last change that was read of an unfinished step, and the step's end. Else null. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -302,7 +302,7 @@ export class PostgresLogReader {
   }
 }
 
-/** The largest transaction id. Without an upper bound, the planner expects a third of the log. */
+/** The largest transaction id. Without an upper bound, the planner estimates a third of the log. */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** Returns an SQL expression that reads a value from the table `_service_meta`. */
@@ -310,7 +310,7 @@ export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state, then those of a change, which are NULL if there is no change. */
+/** The columns of the log's state, then the columns of a change, which are NULL without changes. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

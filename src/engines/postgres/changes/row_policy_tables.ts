@@ -20,7 +20,7 @@ export class RowPolicyTables {
     this.#onChange = onChange;
   }
 
-  /** Updates the set by a result's {@link column}. Call it before using the other columns. */
+  /** Updates the set from the cell of {@link column}. Call it before you use the other columns. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;

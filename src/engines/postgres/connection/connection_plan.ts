@@ -29,7 +29,7 @@ export interface ConnectionPlan {
   password(server: PostgresServer): Promise<string | null>;
   readonly settings: Readonly<Record<string, string>>;
   readonly tls: TlsRules;
-  /** The state that a server must have, or null if the plan does not say. */
+  /** The state that a server must have, or null if any state is allowed. */
   readonly state: ServerState | null;
   /** The time limit for one server, in milliseconds. */
   readonly connectLimitMs: number;
@@ -97,7 +97,7 @@ export async function readConnectionPlan(
   };
 }
 
-/** The folders of the sockets of Debian's packages and of a server that was built by hand. */
+/** The socket folders of Debian's packages and of a server that was compiled from source. */
 const socketFolders: readonly string[] = ["/var/run/postgresql", "/tmp"];
 
 async function serversOf(get: Lookup): Promise<readonly PostgresServer[]> {
@@ -116,7 +116,7 @@ async function serversOf(get: Lookup): Promise<readonly PostgresServer[]> {
   }));
 }
 
-/** Returns the folder of the machine's own server, or `localhost` if there is no such socket. */
+/** Returns the folder of the local server's socket, or `localhost` if there is no such socket. */
 async function defaultHost(port: number): Promise<string> {
   for (const folder of socketFolders) {
     if (await ifReadable(`${folder}/.s.PGSQL.${port}`, stat) !== null) return folder;
@@ -151,11 +151,11 @@ export interface TlsRules {
   readonly mode: string;
   /** The addition to the message of a failed handshake. */
   readonly advice: string;
-  /** Reads the certificates, at each connection, since certificates are renewed. */
+  /** Reads the certificates. Called for each connection, because certificates are renewed. */
   options(server: PostgresServer): Promise<ConnectionOptions>;
 }
 
-/** Returns true for a mode of TLS in which no connection is without TLS. */
+/** Returns true for a TLS mode that allows no connection without TLS. */
 export function requiresTls(mode: string): boolean {
   return tlsModes.indexOf(mode) >= tlsModes.indexOf("require");
 }
@@ -256,7 +256,7 @@ function userFile(name: string, environment: Lookup): string {
   return `${environment("HOME") ?? ""}/${name}`;
 }
 
-/** Returns the parameters of a service, from the first service file that contains the service. */
+/** Returns the parameters of a libpq service, from the first service file that contains it. */
 async function readService(
   name: string,
   file: string | undefined,
@@ -288,7 +288,7 @@ function serviceOf(text: string, name: string): ReadonlyMap<string, string> | nu
   return start < 0 ? null : found;
 }
 
-/** Returns a password file's password. As in libpq, a file that others may read is ignored. */
+/** Returns a password from a password file. As in libpq, ignores a file that others may read. */
 async function readPassword(path: string, of: readonly string[]): Promise<string | null> {
   const text = await readOptionalFile(path);
   // Windows has no file modes for other users.

@@ -24,8 +24,8 @@ const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"]
 const ofServer = "its library authenticates by the method that the server asks for";
 
 /**
- * The parameters of libpq, each with its accepted values, the reason for its refusal, or null for
- * any value. libpq lacks `pooler`, `prepare` and `search_path`. GSSAPI's parameters have no effect.
+ * The parameters of libpq, each with its accepted values, or the reason why it is refused. Null
+ * accepts any value. libpq lacks `pooler`, `prepare` and `search_path`. GSSAPI has no effect.
  */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },
@@ -45,7 +45,7 @@ export const keywords: Readonly<Record<string, readonly string[] | string | null
   ...{ pooler: null, prepare: ["true", "false"], search_path: null },
 };
 
-/** The environment variables whose names are not `PG` and the parameter without underscores. */
+/** The environment variables with irregular names, by parameter. Null if there is no variable. */
 const variables: Readonly<Record<string, string | null>> = {
   ...{ dbname: "PGDATABASE", application_name: "PGAPPNAME", connect_timeout: "PGCONNECT_TIMEOUT" },
   ...{ fallback_application_name: null, client_encoding: null, sslpassword: null, pooler: null },

@@ -109,7 +109,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true once the connection is open. Sockets opened after that send cancel requests. */
+  /** Returns true once the connection is open. Sockets that open later send cancel requests. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
@@ -125,7 +125,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
     ...{ host: [server.host], port: [server.port], database: plan.database, username: plan.user },
     password: async () => await plan.password(server) ?? "",
     ...{ max: 1, prepare: !plan.isPooled, ssl: false, sslnegotiation: null },
-    // 0 disables a timer that could close a connection in the middle of a transaction.
+    // A positive value could close a connection in the middle of a transaction.
     ...{ idle_timeout: 0, max_lifetime: null, max_pipeline: 100, backoff: 0, debug: false },
     connect_timeout: Math.ceil(limitMs / 1000),
     keep_alive: plan.keepAliveSeconds,
@@ -147,7 +147,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
 
 type Types = Record<string, postgres.PostgresType>;
 
-/** Returns the function that opens the client's connection, and one for each request to cancel. */
+/** Returns the function that opens the client's connection, and one more per cancel request. */
 function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   const { plan, attempt: { server, isEncrypted }, signal } = options;
   let isFirst = true;

@@ -10,7 +10,7 @@ export function parseConnectionString(text: string): ReadonlyMap<string, string>
   return rest === undefined ? parseKeywords(text) : parseUrl(rest);
 }
 
-/** Returns true if a string begins like a string of keywords for Postgres. */
+/** Returns true if a string begins with a keyword of a connection string, such as `host=`. */
 export function isKeywordString(text: string): boolean {
   const [, name = ""] = /^\s*([a-z_]+)\s*=/.exec(text) ?? [];
   return Object.hasOwn(keywords, name);

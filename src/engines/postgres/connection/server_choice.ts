@@ -18,7 +18,7 @@ export class ServerChoice {
   readonly #plan: ConnectionPlan;
   readonly #states: readonly ServerState[];
   #preferred: PostgresServer | null = null;
-  /** The functions to call when new connections may use another server than open ones. */
+  /** Functions to call when new connections may use another server than existing connections. */
   readonly onMove = new Set<() => void>();
 
   constructor(plan: ConnectionPlan, readOnly: boolean) {
@@ -59,7 +59,7 @@ export class ServerChoice {
     throw areUnavailable ? new DatabaseError("unavailable", all) : all;
   }
 
-  /** Replaces all connections, because roles, the server's state, or the server have changed. */
+  /** Replaces all connections, because roles, the server or the server's state have changed. */
   move(): void {
     for (const moved of this.onMove) moved();
   }
@@ -82,7 +82,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
 }
 
-/** Returns true if the server may accept the connection after TLS is turned on, or off. */
+/** Returns true if another attempt may succeed after TLS is turned on, or off. */
 function rejectsEncryption(error: unknown): boolean {
   return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }

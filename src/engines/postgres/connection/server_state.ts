@@ -13,9 +13,9 @@ export function stateText(state: ServerState, isPooled: boolean): string {
 }
 
 /**
- * Throws an Error if a server has another state than `target_session_attrs` requires, or if the
- * sessions of a pooler format values in another way than the service reads. If `ofSession` is
- * true, the service made the session read-only, which says nothing about the server.
+ * Throws an Error if a server's state is not the one that `target_session_attrs` requires, or if a
+ * pooler's sessions format values differently than the service expects. If `ofSession` is true, the
+ * service itself made the session read-only, which says nothing about the server.
  */
 export function requireState(
   state: ServerState,

@@ -8,7 +8,7 @@ export interface SessionParts {
   readonly options: ReturnType<typeof postgresOptionRules.read>;
 }
 
-/** Returns settings with which all servers print values alike, and which no pooler rejects. */
+/** Returns settings that make all servers print values alike. No pooler rejects these settings. */
 export function sessionSettings(
   { plan, options: { readOnly, statementTimeoutMs, maxParallelWorkers, waitLimitMs } }:
     SessionParts,
@@ -49,7 +49,7 @@ function lockTimeout(waitLimitMs: number): number {
 
 const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
 
-/** The statements that restore a session. Prepared statements stay. */
+/** The statements that restore a session. They do not discard prepared statements. */
 const restoring = [
   ...["CLOSE ALL", "RESET ALL", "RESET SESSION AUTHORIZATION", "RESET ROLE", "UNLISTEN *"],
   ...["DISCARD TEMP", releaseLocks],

@@ -12,7 +12,7 @@ interface CancellableQuery {
   canceller(query: CancellableQuery): Promise<void>;
 }
 
-/** Delays of repeated cancel requests, in ms. Between messages, a server ignores them. */
+/** Delays of repeated cancel requests, in ms. A server ignores a request between two statements. */
 const repeatAfterMs = [100, 400, 1_500];
 
 /** How long a cancel request can last after its statement has ended, in milliseconds. */
@@ -51,7 +51,7 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/** Returns true if the error shows that the cancel request arrived, so it hits no later query. */
+/** Returns true if the error shows that a cancel request arrived: no later query is canceled. */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

@@ -5,19 +5,19 @@ import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
  * A pool of a few connections to Postgres. Each connection serves one request at a time. Waiting
- * requests form groups by `use`. The groups take turns, and each is a queue in order of arrival. So
- * a read by key gets a connection soon, even if fifty transactions or many large reads wait.
+ * requests form groups by `use`: each group is a queue, and the groups take turns. So a read by key
+ * gets a connection soon, even if fifty transactions or many large reads wait.
  */
 export interface Pool<T> {
   /**
    * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
-   * `use` names the group in which the request waits. For a single statement, it is its SQL.
+   * `use` names the group in which the request waits. For a single statement, `use` is the SQL.
    */
   acquire(use: string): T | Promise<T>;
   /** Puts a connection back into the pool, or passes it to the next waiting request. */
   release(item: T): void;
   usage(): PoolUsage;
-  /** Rejects waiting and new requests. Resolves when all connections are free, or at the limit. */
+  /** Rejects waiting and new requests. Resolves when all connections are free, or after a limit. */
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 
-/** The members of a PGlite that the driver uses. The PGlite can be of another copy of the package. */
+/** The PGlite members that the driver uses. The PGlite can be from another copy of the package. */
 export interface PgliteClient extends PgliteQueries {
   readonly waitReady: Promise<void>;
   /** How the library converts results, by type OID. */
@@ -40,7 +40,7 @@ export function createPgliteSession(
 ): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
-  /** The transaction that waits for statements of the program, or null. */
+  /** The transaction that waits until statements of the program have ended, or null. */
   let waiting: { isOver: boolean } | null = null;
 
   async function begin(): Promise<PostgresResult> {

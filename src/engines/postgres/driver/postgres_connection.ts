@@ -3,12 +3,12 @@ import type { BoundStatement } from "./prepared_statements.ts";
 
 export type TextRow = readonly (string | null)[];
 
-/** Returns false if the result must not contain the row and the rows before it. */
+/** Returns false to leave out this row and all previous rows of the result. */
 export type KeepRow = (row: TextRow) => boolean;
 
 /** A session of the Postgres driver, for any client library. It has one connection or none. */
 export interface PostgresSession {
-  /** Returns the open connection. The first call opens it, and so does a call after it was lost. */
+  /** Returns the open connection. Opens one at the first call, and after a connection was lost. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
@@ -26,21 +26,21 @@ export interface PostgresConnection {
   /** True if the connection is lost. The server has then rolled back any open transaction. */
   readonly lost: boolean;
   /**
-   * Runs one statement. Values are text in both directions. Rejects with the library's own errors,
-   * or as `unavailable` if the connection was lost before the statement was sent. Set `isPipelined`
-   * if more statements are sent before the response. Then the statement is sent only once, even if
-   * its prepared form is stale.
+   * Runs one statement. Values are strings in both directions. Rejects with the library's own
+   * errors, or as `unavailable` if the connection was lost before the statement was sent. Set
+   * `isPipelined` if more statements are sent before the response. Then a statement whose prepared
+   * form is stale is not sent a second time.
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   /**
-   * Runs a statement that only reads. `keep` is called with each row when it arrives. If it returns
-   * false, the result lacks this row and all previous rows. For `isPipelined`, see `run`.
+   * Runs a statement that only reads. `keep` is called with each row when it arrives. If `keep`
+   * returns false, the result lacks this row and all previous rows. For `isPipelined`, see `run`.
    */
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements in one message, as one transaction. The first returns no row. The
-   * second only reads, and returns the result. If either fails, neither has an effect. Returns
-   * null if either was not prepared yet. Absent if connections prepare nothing.
+   * second only reads, and returns the result. If either fails, neither has an effect. Returns null
+   * if one of them was not prepared yet. The method is absent if connections prepare no statements.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /**

@@ -42,7 +42,7 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
 }
 
 /**
- * PL/pgSQL failures: a CASE without a match, INTO STRICT with no row or with several rows, and a
+ * Errors of PL/pgSQL: a CASE without a match, INTO STRICT with no row or with several rows, and a
  * COMMIT in a function.
  */
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003", "2D000"]);
@@ -88,14 +88,14 @@ const postgresClasses: ReadonlySet<string> = new Set([
 
 /**
  * Returns true if a prepared statement does not exist any more, or returns other columns because
- * its table was altered. The error's code is then the general one for unsupported features.
+ * its table was altered. Postgres then reports its general code for unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error &&
     (error.routine === "RevalidateCachedQuery" || error.routine === "FetchPreparedStatement");
 }
 
-/** Returns true if a rewrite rule forbids RETURNING. The error's code is a general one. */
+/** Returns true if a rewrite rule forbids RETURNING. The SQLSTATE alone does not show that. */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }

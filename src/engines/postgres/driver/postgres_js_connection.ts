@@ -35,7 +35,7 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly clock: Clock;
   /** The number of listeners for signals. If there is any, this process signals after commits. */
   readonly listeners: { count: number };
-  /** A counter for all connections, which grows when a table is found to have been altered. */
+  /** Counts, for all connections, how often a table was found to have been altered. */
   readonly alterations: { count: number };
   /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
@@ -43,7 +43,7 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly lost?: () => void;
 }
 
-/** The time for connecting in addition to the limit of all attempts, in milliseconds. */
+/** The time to connect in addition to the limit of all attempts, in milliseconds. */
 const graceMs = 1_000;
 
 /** The minimum time for an attempt to connect to one of several servers, in milliseconds. */
@@ -53,7 +53,7 @@ const minAttemptMs = 500;
  * One postgres.js connection: a client with a pool of one connection, which is discarded if the
  * connection is lost. Otherwise the library would connect again and send the waiting statements,
  * and a statement of a transaction would be committed on its own. Also, the library never resolves
- * a statement that was sent between a socket's error and the socket's end.
+ * a statement that is sent after an error of the socket and before the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
@@ -161,7 +161,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = this.#client?.end({ timeout: 0 }) ?? null;
   }
 
-  /** Reads the roles again before the next statement, unless they were just read. */
+  /** Reads the roles again before the next statement, unless they were read in the last second. */
   checkRoles(roles: RoleWatch): void {
     // With a pooler, no statement is prepared, so no plan can become stale.
     if (this.opening !== null || this.#pooled) return;
@@ -169,7 +169,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.opening = this.#within(checked);
   }
 
-  /** Sets whether this process sends signals after its commits, so that triggers do not. */
+  /** Sets if this process sends signals after its commits. If so, triggers send no signals. */
   announce(announces: boolean): void {
     // The setting would remain in a pooler's session, which other clients use.
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
@@ -194,7 +194,7 @@ export class PostgresJsConnection implements PostgresConnection {
     else await this.#client?.end({ timeout: this.#options.options.waitLimitMs / 1000 });
   }
 
-  /** Opens the connection to one server. A client whose attempt failed is not used again. */
+  /** Opens the connection to one server. After a failed attempt, the client is not used again. */
   async #connect(attempt: Attempt): Promise<void> {
     if (this.#lost) throw connectionLoss();
     const { plan, notified, clock, options: { readOnly, waitLimitMs } } = this.#options;

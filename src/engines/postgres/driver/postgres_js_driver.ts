@@ -68,7 +68,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     isPooled,
     signals: plan.isPooled || readOnly ? null : changeSignals(direct),
     ...(plan.isPooled ? {} : { schemaSignals: schemaSignals(direct) }),
-    // With a pooler, a statement with values costs two round trips: to describe and to run it.
+    // No pipelining through a pooler, where a statement with values takes two round trips.
     pipelines: !isPooled,
     renewConnections,
     close: () => Promise.resolve(),
@@ -82,7 +82,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   }
   try {
     await driver.query({ text: "SELECT 1", values: [] });
-    // A wrong password of the listener would otherwise be silent.
+    // Tests the listener's separate connection now. A wrong password would otherwise be silent.
     if (direct !== connectionOptions) await checkConnection(direct);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {
@@ -94,7 +94,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   return driver;
 }
 
-/** Opens and closes one connection. Rejects as the driver does. */
+/** Opens and closes one connection. Rejects with the same errors as a driver. */
 async function checkConnection(options: PostgresJsConnectionOptions): Promise<void> {
   const connection = new PostgresJsConnection(options);
   const reject = (error: unknown) => Promise.reject(toPostgresError(error, "read"));
@@ -140,8 +140,8 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** Returns the plan of a postgres.js or node-postgres client. Throws for other objects. */
 async function planOfClient(client: object, environment: Lookup): Promise<ConnectionPlan> {
-  // The first member is of a postgres.js client or a pool of node-postgres, the second one of a
-  // single client of node-postgres. The code below checks every member before its use.
+  // A postgres.js client or a node-postgres pool has `options`. A single node-postgres client has
+  // `connectionParameters`. The code below checks every member before its use.
   const { options, connectionParameters } = client as Readonly<Record<string, Options | undefined>>;
   if (typeof options?.connectionString === "string") {
     return await readConnectionPlan(options.connectionString, environment);
@@ -161,7 +161,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     prepare: prepare === false ? "false" : "true",
     sslmode: ssl === true ? "verify-full" : typeof ssl === "string" ? ssl : mode,
     sslrootcert: ssl === true || ssl === "verify-full" ? "system" : null,
-    // Only the client's option determines what is verified, and no environment variable.
+    // Only the client's option determines what is verified. Environment variables have no effect.
     channel_binding: "prefer",
   };
   for (const [name, value] of Object.entries(found)) {

@@ -16,7 +16,7 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
   readonly shared: SharedReads | null;
-  /** The identity in whose name quick reads run. Absent for the login role. */
+  /** The identity in whose name quick reads run. Absent for the role that has logged in. */
   readonly identity?: DatabaseIdentity;
   /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
@@ -36,7 +36,7 @@ interface Turn {
 
 /**
  * The connection for the reads of one request to Postgres. Each read waits for the read limiter,
- * and then for a session of the pool. If it exceeds its limits, it is canceled on the server.
+ * and then for a session of the pool. A read that exceeds its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadDependencies;

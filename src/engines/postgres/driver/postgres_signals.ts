@@ -10,7 +10,7 @@ const listenAgainMs = 1_000;
 /** The time after which a process checks again for other listeners, in milliseconds. */
 const checkAgainMs = 10_000;
 
-/** The channels for signals that the tables may have changed. The second is PostgREST's. */
+/** The channels for signals that the schema may have changed. The second is PostgREST's. */
 const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
 
 /** Every process that listens for changes holds this advisory lock in shared mode. */
@@ -21,7 +21,7 @@ const othersListen = `SELECT EXISTS (SELECT FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND pid <> pg_backend_pid())`;
 
-/** Returns the signals that the tables may have changed. Each listener has its own connection. */
+/** Returns the signals that the schema may have changed. Each listener has its own connection. */
 export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signals, "listen"> {
   return {
     listen(onSignal) {
@@ -36,7 +36,7 @@ export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signal
 }
 
 /**
- * Returns the signals between processes that the change log has new changes. A process sends no
+ * Returns the signals by which processes announce new changes in the change log. A process sends no
  * signal while no other process listens, because each signal costs a transaction.
  */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
@@ -46,7 +46,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /** Counts the greetings of new listeners. A check at the same time may have missed them. */
+      /** Counts the greetings of new listeners. A check that runs now may miss a new listener. */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;
@@ -55,10 +55,10 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
         async opened(connection) {
           const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
           ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
-          // The lock is held now. A process that checked for it before this receives the greeting.
+          // The lock is held now. Processes that looked for the lock earlier get this greeting.
           await notify(connection, `'listens ' || pg_backend_pid()`);
           await check(connection);
-          // Without a connection, the listener may have missed signals, so it polls now.
+          // While it had no connection, the listener may have missed signals, so it polls now.
           onSignal(false);
         },
         notified(payload) {

@@ -6,7 +6,7 @@ export interface BoundStatement {
 /** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** A longer statement, in characters, never causes the replacement of a full connection. */
+/** A statement with more characters is never a reason to replace a connection that is full. */
 const maxUsualLength = 10_000;
 
 export class PreparedStatements {
@@ -58,9 +58,9 @@ function literal(value: string | null): string {
 
 /**
  * Prevents postgres.js from repeating a query whose prepared statement is stale because its table
- * was altered. It would repeat the query after all queries that were sent in between. A statement
- * of a failed transaction would then run after the transaction's end, and be committed. The library
- * repeats a query only if its member `prepared` is true when the error arrives.
+ * was altered. The library would repeat the query after all queries that were sent in between. A
+ * statement of a failed transaction would then run after the transaction's end, and be committed. A
+ * query is repeated only if its member `prepared` is true when the error arrives.
  */
 export function neverRepeat(query: object): void {
   let prepared: unknown;

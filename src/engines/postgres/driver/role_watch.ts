@@ -50,7 +50,7 @@ export class RoleWatch {
   }
 }
 
-/** Returns the values of a query that returns one row, or none if the server rejects the query. */
+/** Returns the values of a query that returns one row. Empty if the server rejects the query. */
 async function valuesOf(
   connection: PostgresConnection,
   text: string,
@@ -69,8 +69,8 @@ async function valuesOf(
  * Reads the roles whose rights apply to statements: the current role, the roles that it can become
  * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
  * and the roles that functions set. Lists each role with its attributes and its memberships in
- * roles that policies name, or that own tables with policies. The list begins with the state of the
- * server. The second value changes with every function.
+ * roles that policies name, or that own tables with policies. The first value of the list is the
+ * state of the server. The second value changes if any function changes.
  */
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user

@@ -15,9 +15,8 @@ const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
 /**
  * Returns SQL that is true if row policies restrict a role in the table of the `pg_class` row `c`.
- * `role` is SQL for the role's OID. Unlike `row_security_active`, the SQL also works for other
- * roles, and reads the catalog in the snapshot of the statement. That function can use a cache
- * of the connection that is older than the snapshot.
+ * `role` is SQL for the role's OID. The function `row_security_active` is not used: it works only
+ * for the current role, and can read a cache that is older than the statement's snapshot.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -28,8 +27,8 @@ export function policiesApplySql(role: string = actingRole): string {
 
 /**
  * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
- * contains each relation from which a named relation takes rows, the role whose rights apply to
- * that, and the reason if this role is not the current one. A view reads with the rights of its
+ * contains each relation from which a named relation takes rows, the role with whose rights it
+ * reads them, and the reason if this is not the current role. A view reads with the rights of its
  * owner unless it is `security_invoker`, even inside of another view, so the innermost view
  * matters. A materialized view has the rows that its owner could read.
  */
@@ -109,7 +108,7 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/** Returns, by table, the protected tables whose policies the role bypasses by reading it. */
+/** Returns, by table, the tables whose row policies the role bypasses when it reads this table. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

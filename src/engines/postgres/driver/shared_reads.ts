@@ -47,7 +47,7 @@ export const maxRunningReads: number = maxConnections * maxReads;
 /** The maximum sum of the expected durations of reads that are sent together, in milliseconds. */
 const maxExpectedMs = 50;
 
-/** After this time, a read without a result must run on a separate connection, in milliseconds. */
+/** The time, in milliseconds, after which a read without a result moves to another connection. */
 const maxWaitMs = 200;
 
 /** The expected duration of a statement that took or can take too long, in milliseconds. */
@@ -57,8 +57,8 @@ export const slowMs = 1_000;
  * Runs reads that are known to be quick. Concurrent reads share a connection, on which they are
  * sent without waiting for each response. This needs fewer messages and fewer switches between
  * processes. Each read has its own result or error. A read with an identity is one message that
- * takes on the identity and runs the read. If it fails, it runs again alone, which returns the
- * right error.
+ * takes on the identity and runs the read. If this message fails, the read runs again alone, which
+ * returns the right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -147,7 +147,7 @@ export class SharedReads {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
       const running = left.find(({ sent }) => sent !== null);
-      // The read has a second period to end, because a cancel request can close the connection.
+      // The cancel request follows only after a second period, because it can close the connection.
       if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
       else if (running !== undefined) this.measured(running.statement, slowMs);
       for (const read of left) {
@@ -202,8 +202,8 @@ export class SharedReads {
 }
 
 /**
- * Sends a read without waiting for the responses to the statements before it. Returns null for a
- * read with an identity whose statement is not prepared yet: it runs alone then, which prepares it.
+ * Sends a read without waiting for the responses to the statements before it. Returns null if the
+ * read has an identity and is not prepared: it must then run alone, which prepares it.
  */
 function send(
   connection: PostgresConnection,

@@ -9,7 +9,7 @@ export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of any shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
-  /** Called after a shared transaction was committed, perhaps with unknown outcome. */
+  /** Called after the commit of a shared transaction, also if the commit's outcome is unknown. */
   readonly committed: () => void;
 }
 
@@ -35,7 +35,7 @@ const maxSeparate = 2;
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** Checks constraints after each statement: two writes must not succeed only together. */
+/** Checks constraints after each statement, so that no write depends on a later one to succeed. */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /** The time after which writes no longer wait for a transaction that runs, in milliseconds. */
@@ -89,7 +89,7 @@ export class SharedWrites implements Connection {
     return false;
   }
 
-  /** Makes the next writes run alone: more of them after each failed or slow transaction. */
+  /** Makes the next writes run alone. Each failed or slow transaction doubles their number. */
   #backOff(): void {
     this.#alone = this.#aloneAfterFailure;
     this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
@@ -207,8 +207,8 @@ export class SharedWrites implements Connection {
   }
 
   /**
-   * Watches the duration of a transaction. After too long, waiting writes run alone, and so do new
-   * writes until the returned function `end` is called. `end` returns true if it took too long.
+   * Watches the duration of a transaction. If it takes too long, waiting and new writes run alone
+   * until `end` of the result is called. `end` returns true if the transaction took too long.
    */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;

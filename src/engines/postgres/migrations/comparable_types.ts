@@ -1,4 +1,4 @@
-/** Returns true if Postgres can compare the two types and store values of either in the other. */
+/** Returns true if Postgres can compare two types, and each type can store the other's values. */
 export function canCompareTypes(declared: string, existing: string): boolean {
   return familyOf(declared) === familyOf(existing);
 }

@@ -126,9 +126,9 @@ const serverLock: readonly string[] = [
 ];
 
 /**
- * Ends the transaction of a connection, and runs `work` on the connection. A wait for a lock of the
- * session would be a transaction, and a concurrent build waits for other transactions. Therefore
- * the processes poll for the lock.
+ * Ends the transaction of a connection, and runs `work` on the connection. The processes poll for
+ * the lock of the session: a statement that waits for the lock would be an open transaction, and a
+ * concurrent index build waits for open transactions.
  */
 async function runApart<T>(
   connection: Connection,

@@ -15,7 +15,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/** Returns the steps: renames, drops, columns, then constraints and indexes on these columns. */
+/** Returns the steps: renames, drops, changes of columns, and then constraints and indexes. */
 export function postgresMigrationSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],

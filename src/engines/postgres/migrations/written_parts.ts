@@ -5,13 +5,13 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Returns the steps of a migration as the parts of files. Steps that read all rows of an existing
- * table or build an index are replaced by steps that do not block reads and writes. These
+ * Divides the steps of a migration into the parts of its files. Steps that read all rows of an
+ * existing table or build an index are replaced by steps that do not block reads and writes. These
  * steps must commit alone, so they form the second part.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));
-  // A foreign key of a new table can refer to a column that is only unique after the second part.
+  // A foreign key of a new table can refer to a column that only the second part makes unique.
   const addsUnique = steps.some(({ sql }) => /^[^(]* UNIQUE /.test(sql));
   const inTransaction: MigrationStep[] = [];
   const apart: MigrationStep[] = [];

@@ -86,7 +86,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // `simple` matches words as written. Other languages stem the words first, by a statement.
+    // `simple` matches words as written. For other languages, a statement stems the words first.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;
@@ -114,7 +114,7 @@ function wordsByStem({ driver }: IndexDescription, language: string): WordMatche
 
 /**
  * The Postgres table of one index: the key of a row, and its words as a `tsvector` with a GIN
- * index. The strings are not stored in it, because responses contain them from the rows.
+ * index. The table does not store the strings, which responses take from the rows themselves.
  */
 class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;

@@ -20,7 +20,7 @@ export const postgresTruncateTriggerName = "!service_changes_truncate";
 /** The LISTEN and NOTIFY channel on which the log's triggers signal other processes. */
 export const changesChannel = "service_changes";
 
-/** The Postgres setting that is `on` in a process that itself sends signals after its commits. */
+/** The Postgres setting that is `on` in sessions of a process that sends signals after commits. */
 export const signalsAfterCommitSetting = "resource_api.announces";
 
 /** Returns the statements that create the Postgres change log without its triggers. */
@@ -202,7 +202,7 @@ const isUnannounced = [
 
 /**
  * Returns the function that creates row images if the session has other settings, or if columns are
- * excluded or recorded as text. The catalog names the columns, because they can change.
+ * excluded or recorded as text. It reads the columns from the catalog, as these can change.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

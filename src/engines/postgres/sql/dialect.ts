@@ -98,7 +98,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // A stored string can be bound again, even if it is invalid, except the JSON document `null`.
+    // Any stored string can be bound again, even an invalid one. The JSON document `null` cannot.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
@@ -119,7 +119,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
       ),
     comparesRows: true,
     plansSemiJoins: true,
-    // No mark is needed, because Postgres has statistics about frequent values.
+    // Postgres needs no hint, because it has statistics about frequent values.
     selective: (comparison) => comparison,
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
@@ -177,7 +177,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Returns which comparisons have equal results in memory. For float4, which rounds, none do. */
+/** Returns which comparisons have equal results in memory. A float4 is rounded, so none have. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   // Enum labels are equal if their strings are. Only the database compares other types.

@@ -44,7 +44,7 @@ export function isUnreadableDocument(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }
 
-/** A cast of a number with a longer exponent would fail, and end the statement. */
+/** Matches a number that can be cast. A longer exponent would make the cast fail. */
 const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
 function keepsText(column: ColumnInfo): boolean {

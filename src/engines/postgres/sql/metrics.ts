@@ -31,8 +31,8 @@ export function postgresMetrics(
       const { arithmetic } = kindProperties[column.kind];
       if (arithmetic === "double") return sql`avg(${summand(column)})`;
       if (arithmetic !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has only a few more digits than its operands. With 12 more digits in the sum,
-      // rounding the quotient twice is as exact as rounding it once.
+      // Postgres computes quotients with only a few more digits than the operands. With 12 more
+      // digits in the sum, rounding the quotient twice is as exact as rounding it once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },

@@ -26,7 +26,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   // Floats have a −0, which the service returns as 0.
   real: { ...loose, type: "float8", cast: rawSql("::float8"), otherForms: "of zero" },
   decimal: { ...loose, type: "numeric", cast: rawSql("::numeric") },
-  // Postgres has no min() of booleans, nor of uuids before version 18. Their text sorts alike.
+  // Postgres has no min() of booleans, nor of uuids before version 18. Text has the same order.
   boolean: { ...strict, type: "boolean", cast: rawSql("::boolean"), extremes: "of booleans" },
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },

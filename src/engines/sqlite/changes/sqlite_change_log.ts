@@ -20,7 +20,7 @@ export interface SqliteChangeLogOptions extends Pick<OpenSourceOptions, "changes
   readonly random: Random;
 }
 
-/** Opens the change log of a SQLite file that has been set up. It is read step by step. */
+/** Opens the change log of a SQLite file that has been set up. The log is read step by step. */
 export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));

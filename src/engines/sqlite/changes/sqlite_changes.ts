@@ -111,7 +111,7 @@ async function untrackedWriteDetector(
     });
 }
 
-/** Statements that count the changes that this connection records, in a temporary table. */
+/** Statements that count, in a temporary table, the changes that this connection records. */
 const ownChangesCounter = [
   `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
   `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,

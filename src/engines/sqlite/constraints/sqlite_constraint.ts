@@ -21,7 +21,7 @@ export async function columnsViolatedOnSqlite(
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
-  // For an index with expressions, SQLite reports only its name, so its statement is parsed.
+  // For an index with expressions, SQLite reports only the index, so its statement is parsed.
   const created = await createStatement("index", index, table, connection);
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }

@@ -5,7 +5,7 @@ import type { Clock, Observer } from "../../../runtime/runtime.ts";
 /** The maximum wait, in milliseconds. A process that holds a lock for longer may be suspended. */
 const maxWaitMs = 100;
 
-/** How often a process checks if other processes use the file, until one does, in milliseconds. */
+/** How often a process looks for other processes that use the file, until it finds one, in ms. */
 const lookEveryMs = 20;
 
 export interface CrossProcessWriteLockOptions {
@@ -18,15 +18,15 @@ export interface CrossProcessWriteLockOptions {
 
 interface Locks {
   readonly turn: LockFile;
-  /** The lock of the process that waits for `turn`. So the last writer cannot overtake it. */
+  /** The process that waits for `turn` holds this lock, so the last writer cannot overtake it. */
   readonly next: LockFile;
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite itself rejects a second writer.
- * This writer must poll, and in between the first process could write again. With these locks, the
- * system wakes the waiting process. The locks only improve fairness: SQLite decides who writes. A
- * process polls if it does not get a lock in time, or if the system has no file locks.
+ * Orders the writes of several processes to one SQLite file. SQLite itself rejects a second writer,
+ * which must poll, so that the first process could write again between two polls. With these locks,
+ * the system wakes the waiting process. The locks only improve fairness: SQLite decides who writes.
+ * A process polls if it does not get a lock in time, or if the system has no file locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;

@@ -34,7 +34,7 @@ export class FilePresence {
     this.#opened = identityOf(file);
   }
 
-  /** Throws a DatabaseError of kind `replaced` if the path leads to another file or to none. */
+  /** Throws a DatabaseError of kind `replaced` if the path leads to another file or to no file. */
   require(): void {
     const now = this.#options.clock.now();
     // The difference can be negative, because the system clock can be set back.

@@ -156,7 +156,7 @@ export class GroupCommit {
     }
   }
 
-  /** Removes the next job from the queue, or returns null if the group cannot take one more. */
+  /** Removes the next job from the queue, or returns null if the group cannot take another job. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
     const isLone = job?.kind === "alone" || job?.kind === "restructuring";
@@ -182,7 +182,7 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Another process can wait for the lock, so it is released before the responses are written.
+    // Other processes can wait for the lock: it is released before the responses are written.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();

@@ -113,7 +113,7 @@ async function readColumns(connection: Connection, view: string | null = null) {
       ),
       notNull: cell.flag(`c."notnull"`),
       defaultSql: cell.textOrNull("c.dflt_value"),
-      /** The column's position in the primary key, from 1, or 0 if it is not in it. */
+      /** The column's position in the primary key, from 1. 0 for a column outside of the key. */
       keyPosition: cell.number("c.pk"),
       // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
       generated: cell.flag("c.hidden IN (2, 3)"),
@@ -230,7 +230,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   };
 }
 
-/** Describes a unique index, unless it has an expression, or is of one column and all rows. */
+/** Describes a unique index, unless it has an expression, or covers one column and all rows. */
 function describedIndex(
   { name, partial, columns, isKey }: UniqueIndex,
   { table, columns: all }: TableFacts,

@@ -74,16 +74,16 @@ export function writeNotStartedError(reason: string): DatabaseError {
 
 export const maxJobsPerCommit = 256;
 
-/** The age from which a group takes no transaction that may wait for other work, in ms. */
+/** The age, in ms, from which a group takes no transaction that may wait for non-database work. */
 const maxAgeForWaitingMs = 5;
 
-/** The age at which a group commits, because reads wait during a series of writes, in ms. */
+/** The age, in ms, at which a group commits. A longer series of writes would delay reads. */
 const maxGroupMs = 10;
 
 /** Resolves the promise of a job, after its commit. */
 export type Acknowledge = () => void;
 
-/** A write job. It shares a commit with others, unless its kind is `alone` or it alters tables. */
+/** A write job. It shares a commit with other jobs, unless it is `alone` or it alters tables. */
 export type WriteJob =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
   | QueuedJob & {
@@ -129,11 +129,11 @@ export class JobGroup {
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // A job that may wait must be one of the first, so that quick jobs need not wait for it.
+    // A job that may wait must run before the group's quick jobs, so that these need not wait.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
-  /** Resolves when the job is done or rolled back. Rejects if SQLite could do neither. */
+  /** Resolves when the job is done or rolled back. Rejects if the rollback has failed, too. */
   async run(job: WriteJob): Promise<void> {
     const { writer, translated } = this.#options;
     try {
@@ -169,7 +169,7 @@ export class JobGroup {
   }
 }
 
-/** Predicts from the previous transaction if work will wait for something but the database. */
+/** Predicts, from the previous transaction, if work will wait for anything besides the database. */
 export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurnCounter = new EventLoopTurnCounter();

@@ -36,7 +36,7 @@ function opener(enableDoubleQuotedStringLiterals: boolean): SqliteLibrary["open"
   };
 }
 
-/** Returns the path of the file that a client of `node:sqlite` has open, or null for memory. */
+/** Returns the path of a client's open file, or null for a database in memory. */
 export function pathOfNodeSqlite(client: object): string | null {
   if (!(client instanceof DatabaseSync)) {
     throw new Error("Cannot open the file of this client: it is no DatabaseSync of node:sqlite");
@@ -86,7 +86,7 @@ interface Failed {
   error: unknown;
 }
 
-/** Makes the statement fail when a function returns it, because no symbol is an SQL value. */
+/** An SQL function returns this symbol to make its statement fail: a symbol is no SQL value. */
 const noValue: unique symbol = Symbol("no value");
 
 /** Remembers an error of a function, because the library would hang if `all` threw it. */

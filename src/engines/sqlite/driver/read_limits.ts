@@ -89,11 +89,11 @@ export interface TimeLimit {
   spent(ms: number): void;
 }
 
-/** After so many examined bytes, the time is checked again. */
+/** The number of examined bytes between two checks of the time. */
 const bytesBetweenLooks = 16 * 1024;
-/** The cost of one check, in bytes, which is added to the bytes that it examines. */
+/** The cost of one time check, in bytes, in addition to the bytes that a statement examines. */
 const bytesOfCheck = 256;
-/** With fewer checks than this, a statement was not slow: the machine had paused the process. */
+/** The minimum number of checks of a slow statement. With fewer, the system paused the process. */
 const looksOfLongStatement = 8;
 
 /**

@@ -25,7 +25,7 @@ export interface SqliteConnection {
   /** Returns true if a statement has time checks. Without time checks, it cannot be aborted. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
-  /** Runs a statement that only reads. Throws `too-large` if the rows exceed the bytes left. */
+  /** Runs a statement that only reads. Throws `too-large` if the rows have too many bytes. */
   read(statement: Statement, how: LimitedRead): QueryResult;
   /** Returns the length of the longest value bound since the last call, and forgets it. */
   takeMaxBoundLength(): number;
@@ -163,7 +163,7 @@ function statementCache(handle: SqliteHandle) {
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** True to read integers as bigints, after one was too large for a number. */
+  /** True to read integers as bigints, after an integer was too large for a number. */
   exact: boolean;
   /** The columns of the result, or null if they depend on more than the SQL. */
   readonly columns: readonly ResultColumn[] | null;

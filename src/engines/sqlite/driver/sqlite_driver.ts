@@ -126,7 +126,7 @@ export class SqliteDriver implements Driver {
       try {
         kind = reader.kindOf(statement.text);
       } catch (error) {
-        // The writing connection alone can accept strings in double quotes in triggers.
+        // Only the writing connection can accept strings in double quotes in triggers.
         if (writer === null) throw error;
         kind = writer.connection.kindOf(statement.text);
       }
@@ -181,7 +181,7 @@ export class SqliteDriver implements Driver {
     const { reader } = this.#options;
     this.#presence?.require();
     const result = read(statement);
-    // A thread has found the file damaged, for example.
+    // The promise can reject, for example because a thread has found the file damaged.
     if (!("rows" in result)) {
       return result.catch((error) => Promise.reject(this.#translated(error)));
     }

@@ -31,7 +31,7 @@ export interface SqliteFile {
   /** The absolute path as the program specified it. A symbolic link in it can change later. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** True if the file is opened as one that no program changes, without locks and journal. */
+  /** True if the file is opened without locks and journal, as a file that no program changes. */
   readonly isUnchanging: boolean;
   /** Returns true if a journal has changes that the file itself lacks. */
   hasChanges(): boolean;
@@ -137,9 +137,9 @@ interface OpenConnectionOptions {
 }
 
 /**
- * Lets SQLite undo the transaction of a killed program by its journal, which no read-only
- * connection does. SQLite also removes the empty journal that a read-only connection has left next
- * to a file in WAL mode, when the last connection closes, if that connection can write. The journal
+ * Lets SQLite undo the transaction of a killed program by its journal, which a read-only connection
+ * cannot do. SQLite also removes the empty journal that a read-only connection has left next to a
+ * file in WAL mode, when the last connection closes, if that connection can write. The journal
  * stays if another program has the file open, or if this program cannot write to it.
  */
 export function endJournal(library: SqliteLibrary, path: string): void {
@@ -190,7 +190,7 @@ export function openSqliteConnection(
 /** The connection that writes to a file. */
 export interface SqliteWriter {
   readonly connection: SqliteConnection;
-  /** Closes the connection. A file to which nothing was committed gets its journal mode again. */
+  /** Closes the connection. If nothing was committed, restores the file's journal mode. */
   close(): void;
 }
 

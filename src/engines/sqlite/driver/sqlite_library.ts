@@ -2,7 +2,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** A SQLite library, better-sqlite3 or `node:sqlite`, as the common SQLite driver uses it. */
 export interface SqliteLibrary {
-  /** The name. Two libraries must not open one file: each would release the other's locks. */
+  /** The name. Two libraries must not open the same file: each would release the other's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension fails, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;

@@ -43,7 +43,7 @@ export function uninstallFromFile(path: string, announce: AnnounceRemoval): stri
   }
 }
 
-/** Returns the parts to remove, triggers first. SQLite drops shadow tables with their own table. */
+/** Returns the parts to remove, triggers first. SQLite drops shadow tables with a virtual table. */
 function partsOf(file: OpenFile): readonly RemovablePart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",

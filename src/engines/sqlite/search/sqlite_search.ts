@@ -162,7 +162,7 @@ class FullTextTable implements DocumentTable {
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
-    // The stored keys have no type. Without the plus, a typed key would not use their index.
+    // The stored keys have no type. Without the plus, SQLite would not use the index on them.
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = +${matchKeyColumn(position)}`
     );
@@ -278,7 +278,7 @@ function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fr
   return join(scores, " + ");
 }
 
-/** Compiles a condition that a document contains all terms, which reads only the indexed words. */
+/** Compiles the condition that a document contains all terms. It reads only the indexed words. */
 function compileContainsAllTerms({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`

@@ -8,7 +8,7 @@ import {
 } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
-/** A column of 48 random bits, which differ in another copy of the file. */
+/** A column of 48 random bits. Equally numbered changes in two copies of a file differ in it. */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 export const sqliteLogTables: readonly string[] = [

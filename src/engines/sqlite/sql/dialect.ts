@@ -47,7 +47,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     maxValues: 32_766,
     blocksThread: true,
     checksTypes: false,
-    // When the driver prepares a statement, it recognizes one that begins or ends a transaction.
+    // The driver itself recognizes a statement that begins or ends a transaction, and refuses it.
     refusesBoundaries: true,
     placeholder: () => "?",
     syntax: sqliteSyntax,
@@ -68,7 +68,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Equal numbers are indistinguishable, because reading them always has the same result.
+    // Equal numbers need no distinction, because they are always read as the same value.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
@@ -138,7 +138,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Overrides the collation: if this process lacks it, a subquery would fail. */
+/** Overrides the column's collation: a subquery would fail if this process lacks the collation. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
@@ -229,7 +229,7 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   return int64(text.replace("+", "")) ?? Number(text);
 }
 
-/** Encodes a decimal as the nearest double, which SQLite can miss. Integers keep all 64 bits. */
+/** Encodes a decimal as the nearest double, unlike SQLite's parser. Integers keep all 64 bits. */
 function encodeDecimal(text: string): SqlValue {
   // Another program has stored a string that is no number.
   if (!looksLikeNumber(text)) return text;
@@ -262,7 +262,7 @@ function decode(
 
 function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
   if (stored === null) return true;
-  // For documents, only tests for NULL must be exact, and their text does not matter.
+  // For documents, only tests for NULL must be exact. The text of a document does not matter.
   if (column.kind === "json") return decoded !== null;
   const encoded = encode(decoded, column);
   if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {

@@ -69,8 +69,8 @@ const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * Returns SQL for the members of the JSON image. JSON has no bytes, for which `json_object` would
- * fail, and with it the write. A string remains a string, even if its content looks like JSON.
+ * Returns SQL for the members of the JSON image. JSON has no bytes: `json_object` would fail for
+ * bytes, and so would the write. A string remains a string, even if its content looks like JSON.
  */
 function membersText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const members = columns.slice(0, maxMembers).map(({ name }) => {

@@ -1,7 +1,7 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/normal_sql.ts";
 
-/** Returns the columns that a failed CHECK names, in the spelling of `columns`, if one matches. */
+/** Returns the columns that a failed CHECK uses, as `columns` spells them, if one CHECK matches. */
 export function columnsOfCheck(
   createTable: string,
   failed: string,
@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns the quoted name at the start of a condition. SQLite then reports only that name. */
+/** Returns a condition's quoted first name. SQLite reports only this name for such a condition. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoteIdentifier(first) : null;

@@ -12,7 +12,7 @@ import { affinityOf } from "./column_type.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isAny } from "../../../schema/structured/structured_value.ts";
 
-/** The SQL of SQLite for conditions on row images, which need not be in their table. */
+/** The SQL of SQLite for conditions on row images. These rows need not be in their table. */
 export const sqliteImages: ImageDialect = {
   // SQLite allows 500 SELECTs in a UNION ALL.
   maxRows: 100,
@@ -68,7 +68,7 @@ function fits(value: SqlValue, column: ColumnInfo): boolean {
   }
 }
 
-/** Returns a table expression of keys, as `listed` of a dialect requires. */
+/** Returns a table expression of keys, as the member `listed` of a dialect requires. */
 export function keysAsTable(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],

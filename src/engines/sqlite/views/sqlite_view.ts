@@ -3,7 +3,7 @@ import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
 import type { ViewInfo } from "../../../schema/view_info.ts";
 import { type Fragment, identifier, sql, toStatement } from "../../../sql/fragment.ts";
 
-/** Returns a connection in another thread for first reads of views, with a time limit. */
+/** Returns a connection for the first reads of views: in another thread, with a time limit. */
 export function connectionForViews(driver: Driver): Connection {
   return driver.reads(limits);
 }

@@ -152,7 +152,7 @@ function draftTable(
     ...{ view: viewInfoOf(table), isReadOnly: false, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // The columns of a stored view are never NOT NULL, so several rows can have NULL as their key.
+    // A stored view has no NOT NULL constraints, so several of its rows can have NULL as their key.
     // A table's key does not cover the rows of inheriting tables, which are also rows of the table.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>

@@ -16,7 +16,7 @@ export interface CatalogueTable
   readonly view: string | null;
   /** The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. */
   readonly writes: number;
-  /** The bits of the writes of a view that INSTEAD OF triggers of the view execute. */
+  /** The writes that the view's own INSTEAD OF triggers execute, as the same bits. */
   readonly ownTriggers: number;
   /** True if INSTEAD OF triggers of the view, or of a view that it reads, execute writes. */
   readonly isTriggered: boolean;
@@ -28,7 +28,7 @@ export interface CatalogueTable
   readonly isInherited: boolean;
 }
 
-/** Returns the tables in the catalog, and, apart from these, the tables that cannot be served. */
+/** Returns the tables in the catalog, and separately the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -46,7 +46,7 @@ export async function listTables(
         WHEN EXISTS (SELECT FROM pg_rewrite r
           WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`),
-      // A rule can write elsewhere, or return no rows, so a view with a rule accepts no writes.
+      // A rule can write to other tables, or return no rows, so its view accepts no writes.
       writes: cell.number(
         `CASE WHEN c.relkind <> 'v' OR EXISTS (${
           below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")

@@ -97,8 +97,8 @@ export async function readFunctions(
 
 /**
  * Finds the functions whose only argument is a row of a described table. Such a function becomes a
- * column of the table, by the OID of the table. If its argument has a name, and no other function
- * has the same name, it can be a procedure, too. `others` are all functions that can be procedures.
+ * column, in a map by the table's OID. If the argument has a name, and no other function has the
+ * same name, it can be a procedure, too. `others` are all functions that can be procedures.
  */
 export function findRowFunctions(
   catalogue: readonly CatalogueFunction[],
@@ -119,7 +119,7 @@ export function findRowFunctions(
     const described = columnOf(one, table, types);
     if (typeof described !== "string") {
       const known = columns.get(table.id) ?? [];
-      // Functions of several schemas can have one name. The first served schema precedes others.
+      // Functions of several schemas can have the same name. Only the first of them is used.
       if (known.some(({ name }) => name === one.name)) continue;
       columns.set(table.id, [...known, described]);
     } else if (!mayBeProcedure) {

@@ -28,7 +28,7 @@ export async function chooseSchemas(
 ): Promise<ChosenSchemas> {
   const { schemas, path } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
-  // Unlike current_schema(), this considers the roles, and leaves out the server's own schemas.
+  // Unlike current_schema(), this respects the rights of all roles, and ignores system schemas.
   const current = path.find((name) => open.includes(name)) ?? null;
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>

@@ -41,7 +41,7 @@ export interface PostgresTypes {
   /** The types of columns by their OIDs. */
   readonly byId: ReadonlyMap<string, PostgresType>;
   column(name: string, type: string): ColumnInfo | null;
-  /** Returns the members of a composite type, or none for any other type. */
+  /** Returns the members of a composite type, or an empty list for any other type. */
   membersOf(type: string): readonly Member[];
 }
 

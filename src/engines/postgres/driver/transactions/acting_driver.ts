@@ -31,8 +31,8 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
 
 /**
  * A driver that runs every statement in the name of an identity, on the connections of another
- * driver. Each statement is in a transaction, with which the identity ends. Only quick reads of one
- * identity share a transaction.
+ * driver. The identity ends with its transaction, so each statement has a separate transaction.
+ * Only quick reads of one identity share a transaction.
  */
 export class ActingDriver implements Driver {
   /** The service's own driver. Absent if this is the driver of the service's own role. */

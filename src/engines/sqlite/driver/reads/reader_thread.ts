@@ -36,7 +36,7 @@ export interface ReaderThreadOptions {
  */
 const reservedDescriptors = 64;
 
-/** The maximum wait for the end of a thread, which can be in a long comparison, in milliseconds. */
+/** The maximum wait, in milliseconds, for a thread to end: it can be in a long comparison. */
 const maxCloseMs = 2_000;
 
 /**

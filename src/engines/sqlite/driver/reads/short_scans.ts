@@ -94,7 +94,7 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns the key if it is the row id, or else null. Its range limits the number of rows. */
+/** Returns the key if it is the row id, or else null. The range of row ids limits the row count. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }

@@ -95,8 +95,8 @@ const declaredKinds: Readonly<
 };
 
 /**
- * Returns the type of a column whose declared type does not fit its values. Returns `real` only for
- * the affinity REAL, which stores numbers as doubles. Otherwise, large integers would lose digits.
+ * Returns the type of a column whose declared type does not fit its values: `real` only for the
+ * affinity REAL, where all numbers are doubles. In other columns, large integers would lose digits.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };

@@ -31,13 +31,13 @@ export function inferSampledColumn(
   values: readonly SqlValue[],
   { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
 ): SampledColumn {
-  // A request can only name a key that is a value of the column's kind.
+  // All values of a key count: requests can only name keys that are values of the column's kind.
   const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {
     ...plainColumn,
     ...fitting,
-    // An integer that a number would round is read as a bigint.
+    // Integers that a JavaScript number would round are read as bigints.
     isWide: fitting.kind === "integer" &&
       (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
     exactCase: fitting.kind === "uuid",
