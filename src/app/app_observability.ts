@@ -161,7 +161,7 @@ function createTransactionMetrics(
   };
 }
 
-/** Returns the configuration with drivers that metrics and spans measure. Wraps a driver once. */
+/** Returns the configuration with drivers that metrics and spans measure. Wraps no driver twice. */
 async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

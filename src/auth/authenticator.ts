@@ -80,7 +80,7 @@ export interface Router {
 /** Finds the user of each request's credential, and the time when the credential ends. */
 export type Credentials = ReturnType<typeof createCredentials>;
 
-/** Creates the credentials of an app. Authenticators are called in this order. */
+/** Creates the credentials of an app. Calls the authenticators in the order of the list. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,

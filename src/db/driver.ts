@@ -83,8 +83,8 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
-   * Runs `work`, for example the call of a function, as soon as the limit of concurrent {@link
-   * reads} allows it. Absent if the driver does not limit such work.
+   * Runs `work`, for example the call of a function, as soon as the limit of concurrent `reads`
+   * allows it. Absent if the driver does not limit such work.
    */
   limited?<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T>;
   /**

@@ -54,7 +54,7 @@ export interface ReserveResult extends LedgerResult {
 
 /** Options for committing a reservation. */
 export interface CommitOptions {
-  /** Number of credits to charge. The rest returns to the balance. Default: all of them. */
+  /** Number of credits to charge. The rest returns to the balance. Default: all reserved. */
   readonly amount?: number | undefined;
 }
 

@@ -100,7 +100,7 @@ export interface VendorPayment extends BillingPayment {
   readonly isChange?: boolean;
   /** True if the payment is for a change of plan, and credit or a balance paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /** True if another event grants the subscription credits of this payment. */
+  /** True if this event grants only one-time plans, because other events grant subscriptions. */
   readonly isOnlyForOneTime: boolean;
 }
 

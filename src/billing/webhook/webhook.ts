@@ -172,7 +172,7 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event. Assigns a customer who has paid to the account. */
+  /** Finds the account of an event. If the customer has paid, assigns it to the account. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);

@@ -11,7 +11,7 @@ export interface OpenChangeLogOptions {
   /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called before a read if other tables than before have policies that hide rows. */
+  /** Receives the tables whose policies hide rows, before the next read if the set has changed. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }

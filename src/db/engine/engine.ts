@@ -202,7 +202,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called before a read if other tables than before have policies that hide rows. */
+  /** Receives the tables whose policies hide rows, before the next read if the set has changed. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 

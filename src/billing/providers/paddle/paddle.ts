@@ -192,7 +192,7 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
   }
 }
 
-/** The origins of transactions that customers start themselves. */
+/** The values of `origin` in transactions that customers start themselves. */
 const purchases: ReadonlySet<string> = new Set(["web", "api"]);
 
 const changes: ReadonlySet<string> = new Set([
@@ -243,7 +243,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 means a whole period: a changed interval starts a new period.
+  // A rate of 1 means a whole period, as when a changed interval starts a new period.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
