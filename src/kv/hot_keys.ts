@@ -190,7 +190,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after another process changed a key. Several keys are divided into halves. */
+  /** Retries after another process changed a key. Divides several keys into halves to find it. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);

@@ -19,7 +19,7 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes a prefix, which may be empty. The codes of all keys below it begin with the result. */
+/** Encodes a prefix, which may be empty. The codes of all keys below it begin with its code. */
 export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
@@ -62,7 +62,7 @@ function encodeParts(key: KeyValueKey): string {
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {
     case "string":
-      // UTF-8 has no lone surrogates: all become U+FFFD, so different keys would be equal.
+      // UTF-8 would replace each lone surrogate by U+FFFD, so that different keys would be equal.
       if (!part.isWellFormed()) {
         throw new Error(
           `Cannot use ${
@@ -103,7 +103,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** Encodes the signed length, then the magnitude. If negative, all bytes are inverted. */
+/** Encodes the length with the sign, then the magnitude. Inverts all bytes of a negative number. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);

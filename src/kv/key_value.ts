@@ -56,7 +56,7 @@ export interface KeyValuePage {
 
 /** A write to a key-value store as data. */
 export interface KeyValueCommit {
-  /** The checks, at most ten: no supported store has a smaller limit. */
+  /** The checks, at most ten, which is the smallest limit of the supported stores. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
   /** The mutations in order, at most 1,000. */
   readonly mutations: readonly KeyValueMutation[];

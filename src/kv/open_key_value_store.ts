@@ -32,7 +32,7 @@ function isStore(given: unknown): boolean {
 
 export interface AppStore {
   readonly configured: KeyValue | null;
-  /** Returns the store for `purpose`, e.g. `limits`. Reports it if it is only in memory. */
+  /** Returns the store for `purpose`, e.g. `limits`. Reports a store that is only in memory. */
   need(purpose: string): KeyValue;
   close(): Promise<void>;
 }

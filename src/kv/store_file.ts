@@ -8,7 +8,7 @@ export function claimStoreFile(path: string): ClaimedFile {
   return claimFile(path, "Deno KV");
 }
 
-/** Throws unless the file is a store or empty: Deno KV adds its tables to any database. */
+/** Throws unless the file is a store or empty. Deno KV would add its tables to any database. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // The path is already the target of any symbolic link.
   const mistake = companionFileMistake(path);

@@ -14,7 +14,7 @@ export function createFallbackListener(options: Omit<HealthListenerOptions, "max
   let listener: ReturnType<typeof listenForHealth> | null = null;
   let isStopped = false;
 
-  /** Starts to listen; null if the port is still in use by the failed listener. */
+  /** Starts to listen. Returns null if the port is still in use by the failed listener. */
   async function listen() {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {

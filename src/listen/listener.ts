@@ -200,7 +200,7 @@ function whyNot(cause: unknown): string {
 function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socket {
   return Deno.serve({
     ...address,
-    // Without this, Deno prints a message, also in each test and container.
+    // Without this function, Deno prints a message in each test and container.
     onListen() {},
     // The app handles its own errors. Other errors must not show a stack trace to clients.
     onError(error) {

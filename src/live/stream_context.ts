@@ -73,7 +73,7 @@ async function openStreamContext(
   };
 }
 
-/** Repeats an in-memory evaluation in the database. If it was wrong, the streams start over. */
+/** Repeats an in-memory evaluation in the database. If memory was wrong, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -44,8 +44,8 @@ export interface HistogramOptions extends MetricOptions {
 /** A metric and its series. */
 export interface MetricFamily<Series> {
   /**
-   * Returns the series for these label values, in the order of the labels. It is created the first
-   * time, and never removed. Throws a plain Error for another number of values.
+   * Returns the series for these label values, in the order of the labels. A series is created at
+   * its first use and never removed. Throws a plain Error if the number of values is wrong.
    */
   series(...values: readonly string[]): Series;
 }

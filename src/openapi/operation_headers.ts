@@ -101,7 +101,7 @@ export function isPublic(
 
 /**
  * Returns one requirement for each authentication scheme, of which any is sufficient. An empty
- * requirement for anonymous access comes first if it is sufficient.
+ * requirement comes first if anonymous access is sufficient.
  */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],

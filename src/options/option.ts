@@ -138,7 +138,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** Describes an object whose members can have any names. All its values have one description. */
+/** Describes an object whose members can have any names. `each` describes all its values. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
@@ -151,7 +151,7 @@ export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
   });
 }
 
-/** Describes a list whose items have one description. `of` follows "a list of" in messages. */
+/** Describes a list. `each` describes all its items. `of` follows "a list of" in messages. */
 export function listOf<T>(
   of: string,
   each: Option<T>,

@@ -43,7 +43,7 @@ export interface CursorScope {
 /** The maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
-/** The maximum size of a cursor, in bytes. Services without a proxy receive URLs of this size. */
+/** The maximum size of a cursor, in bytes. A service without a proxy accepts URLs of this size. */
 const maxCursorBytes = 12_000;
 
 /**

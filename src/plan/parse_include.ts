@@ -8,7 +8,7 @@ export type IncludeOption = "select" | "filter" | "limit" | "orderBy" | MetricOp
 /** An option that requests a metric of the related rows instead of the rows. */
 type MetricOption = "count" | "sum" | "avg" | "min" | "max";
 
-/** An item of a parsed `include`. Its names are as written. They are looked up later. */
+/** An item of a parsed `include`, with its names as written, which are looked up later. */
 export interface IncludeSyntax {
   readonly name: string;
   /** True if the item requests metrics of the related rows, and not the rows. */

@@ -84,7 +84,7 @@ export type RelatedKey = readonly unknown[];
 /** The keys whose related rows one statement reads. */
 export interface RelatedKeys {
   readonly relation: Relation;
-  /** In-process values of the columns at which the relation starts. Never null. */
+  /** The JavaScript values of the columns at which the relation starts. Never null. */
   readonly keys: readonly RelatedKey[];
   /** The filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
@@ -144,7 +144,7 @@ export const incrementedValue: unique symbol = Symbol("one more");
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
- * The values of a write plan, by column: in-process values, or {@link databaseDefault}, {@link
+ * The values of a write plan, by column: JavaScript values, or {@link databaseDefault}, {@link
  * incrementedValue} and {@link keepStoredValue}. A column without a value stays unchanged.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;

@@ -13,7 +13,7 @@ export interface PageWithTies extends ReadRows {
   readonly from: OffsetPosition;
 }
 
-/** Read rows in an order, as stored values in the order of `columns`. */
+/** Rows that were read, as stored values in the order of `columns`, and the sort order. */
 interface ReadRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];

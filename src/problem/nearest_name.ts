@@ -2,13 +2,13 @@
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // At most half of the letters can differ: "create" is near "read", but means something else.
+  // Fewer than half of the letters may differ: "create" resembles "read", but means something else.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
-    // A column name without letters cannot be similar to another name.
+    // A name such as `_` has an empty normal form, which is similar to no other name.
     if (candidate === "") continue;
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);

@@ -165,7 +165,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // Links in earlier mails need the cookie, too, so it is stored even if no mail is sent.
+  // The cookie also confirms links in earlier mails, so it is stored even if no mail is sent.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

@@ -105,7 +105,7 @@ export function createTableAccounts(
 
 type Columns = Pick<AccountTable, "table" | "columns">;
 
-/** Returns the first column for which a new account has no value; null if there is none. */
+/** Returns the first required column that a new account leaves empty; null if there is none. */
 export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>

@@ -65,7 +65,7 @@ function open(
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;
-      // The whole header is the cache key, so that it is not parsed again.
+      // The whole header is the cache key, so that a known header is not parsed.
       const known = tokens.get(authorization);
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
@@ -101,7 +101,7 @@ async function identifyNew(
   const { exp } = claims;
   const expiresAt = exp === undefined ? undefined : exp * 1_000;
   const identification: Identification = { user, expiresAt };
-  // The key of the token may have been removed from the key set during the verification.
+  // If the keys have changed during the verification, the result may be wrong and is not cached.
   if (tokens.generation === keysBefore) {
     const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
     tokens.add(authorization, identification, goodUntil);

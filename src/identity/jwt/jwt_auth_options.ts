@@ -25,8 +25,8 @@ export interface JwtAuthOptions {
   /** True to reject a token without `exp`. Default: true. */
   readonly requireExpiry?: boolean | undefined;
   /**
-   * Returns the user for a verified token's claims, or null to reject the token. The default user
-   * has `sub` as `id`, valid `email`, `name` and `roles`, and all claims as `claims`.
+   * Returns the user for a verified token's claims, or null to reject the token. By default, the
+   * user has `sub` as `id`, any valid `email`, `name` and `roles`, and all claims as `claims`.
    */
   readonly user?: UserOfClaims | undefined;
 }

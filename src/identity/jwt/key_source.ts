@@ -13,7 +13,7 @@ interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   readonly onChange: () => void;
 }
 
-/** Creates the verification of tokens. Throws a plain Error for a key that cannot be used. */
+/** Creates the function that verifies tokens. Throws a plain Error if a key cannot be used. */
 export function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,
@@ -207,7 +207,7 @@ type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload }
   /** The key set has no key with the id that the token names. */
   | { readonly kind: "unknown-key" }
-  /** `reason` is for the client, and says only facts about the token. */
+  /** `reason` is sent to the client, so it contains only facts about the token. */
   | { readonly kind: "refused"; readonly reason: string };
 
 /** The conditions that a token must meet, and the current time. */
@@ -261,6 +261,6 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // Every other error concerns the signature, the token's form, `crit`, or an unsuitable key.
+  // All remaining errors concern the signature, the token's form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

@@ -26,7 +26,7 @@ export interface ApiKey {
   readonly name: string;
   /** The id of the key's user; null if the key is itself a user. */
   readonly userId: string | null;
-  /** The permissions of the key. In requests with the key, the user has these as roles. */
+  /** The permissions of the key. In requests with the key, they are the roles of the user. */
   readonly scopes: readonly string[];
   /** The creation time, in milliseconds since 1970. */
   readonly createdAt: number;

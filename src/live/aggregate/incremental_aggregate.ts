@@ -71,7 +71,7 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds before it subtracts: after a maximum is subtracted, the next maximum is unknown.
+    // Adds before it subtracts: after the only maximum is subtracted, the maximum is unknown.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }

@@ -9,7 +9,7 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
  */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** Each subscriber's differences from the group, by row id: true if held, null if unknown. */
+  /** How subscribers differ from the group, by row id: true if the row is held, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** The rows that the clients of the group hold, apart from differences of single subscribers. */

@@ -28,7 +28,7 @@ export interface AffectedParent<G> {
 
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
-  /** The groups with too many affected parents, or too large ones, to evaluate together. */
+  /** The groups whose affected parents are too many or too large to evaluate together. */
   readonly overflowing: ReadonlySet<G>;
 }
 

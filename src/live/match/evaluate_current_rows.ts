@@ -121,7 +121,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
   return { request, rows, images };
 }
 
-/** Returns false if the database can store the key in another form than JavaScript has it. */
+/** Returns false if the database can store the key in a form that differs from JavaScript's. */
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
@@ -257,7 +257,7 @@ function decideRows<C extends RowsToEvaluate>(
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
-    // A resuming client that may have received the row, but not its removal, receives the removal.
+    // A resuming client may have received the row and not its removal, so it receives the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
     // The client gets no event, but may hold the row because a later change in the log sent it.

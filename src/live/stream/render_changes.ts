@@ -83,7 +83,7 @@ export async function evaluateRowChanges(
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
-    // A resuming client that may have received the row, but not its removal, receives the removal.
+    // A resuming client may have received the row and not its removal, so it receives the removal.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));

@@ -1,4 +1,4 @@
-/** The numbers of streams that were opened, ended, refused or resumed after a resume token. */
+/** The numbers of streams that were opened, ended, refused or resumed with a resume token. */
 export type HubCounts = ReturnType<typeof noCounts>;
 
 export function noCounts() {

@@ -124,7 +124,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** Sends the first events. The state must be set before, because a send can call `pull`. */
+  /** Sends the first events. The caller sets the state before, because a send can call `pull`. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));

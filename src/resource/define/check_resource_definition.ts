@@ -231,7 +231,7 @@ const members = {
 
 export const resourceOptionRules = group(members).required();
 
-/** A definition whose options have been checked, with the defaults of all other options. */
+/** A definition with checked options, and with the defaults of missing options. */
 export interface CheckedDefinition extends ResourceDefinition {
   readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;

@@ -111,7 +111,7 @@ export async function receiveBody(
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
-  // The declared length counts before the bytes are received. Rejected bytes stay with the client.
+  // The declared length counts before any byte is received, so that a rejected body is not read.
   if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));

@@ -126,7 +126,7 @@ const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;
 /** Digits with a comma, an apostrophe, a space, a percent sign or a currency. */
 const localNumber = /^(?=.{0,60}\d)(?=.{0,60}[,'’\s%\p{Sc}])[-+\d.,'’\s%\p{Sc}]{1,60}$/u;
 
-/** Returns the RFC 3339 form of a timestamp as SQL, COPY and spreadsheets in ISO form write it. */
+/** Converts a timestamp of SQL, COPY or a spreadsheet with ISO dates to RFC 3339. */
 function timeOf(text: string): string {
   const [, date, minutes, seconds = ":00", zone = "Z"] = sqlTime.exec(text) ?? [];
   if (date === undefined) return dayOf(text);

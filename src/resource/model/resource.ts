@@ -151,7 +151,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly policy: AccessPolicy;
   /** Returns the parts that depend on a caller's fields; null if all callers have equal fields. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
-  /** The field lists that depend on the caller. Empty in the resource of a request. */
+  /** The field lists that depend on the caller. Empty in a copy of the resource for one caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role or the fields of this or a related resource depend on the caller. */
   readonly variesByCaller: boolean;
