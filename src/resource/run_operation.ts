@@ -57,7 +57,7 @@ export function schemaChangedProblem(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** Runs an operation for a request or a call by code. Returns its reply before serialization. */
+/** Runs an operation for a request or server-side code. Returns its reply before serialization. */
 export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
@@ -142,7 +142,7 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns the function that stores the reply in the write's transaction, or null. */
+/** Returns the function that stores the reply in the write's transaction; null if not needed. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,

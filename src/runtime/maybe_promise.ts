@@ -1,7 +1,7 @@
 /** A value, or a promise of the value. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Calls `next` with a value immediately, or when the promise resolves. `await` would be slower. */
+/** Calls `next` with the value, immediately or after the promise resolves. `await` is slower. */
 export function chain<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

@@ -228,7 +228,7 @@ export interface TableInfo {
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** The columns of the primary key, in key order; empty without a key. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** True if all rows have different keys. No database ensures a view's declared key. */
+  /** True if all rows have different keys. No database enforces the declared key of a view. */
   readonly distinct: boolean;
   /** True for tables without a key, and for views that accept no writes. */
   readonly readOnly: boolean;
@@ -236,7 +236,7 @@ export interface TableInfo {
   readonly view: ViewInfo | null;
   /** True for a function call: rows keep the function's order unless a request names an order. */
   readonly keepsOrder?: true;
-  /** True if the change log can record the changes of rows: a table with a key, and no view. */
+  /** True if the change log can record row changes: for tables with a key, but not for views. */
   readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];

@@ -86,8 +86,8 @@ interface IndexCreation {
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index, also in place of tables with another format, which can contain
- * words of columns that are hidden now. Returns true if all rows are already indexed.
+ * Creates the tables of an index. Replaces tables with another format, because such tables can
+ * contain words of columns that are hidden now. Returns true if all rows are already indexed.
  */
 async function prepareIndexTables(
   driver: Driver,

@@ -84,7 +84,7 @@ export class HonoCaller implements Caller {
     return findInnerRequest(this.#context.env)?.part ?? null;
   }
 
-  /** Returns the body from Hono's cache; null if no middleware has read it or will read it. */
+  /** Returns the body from Hono's cache; null if the cache is empty and the body unread. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
     const { req } = this.#context;
     const [form] = Object.keys(req.bodyCache);
@@ -159,9 +159,9 @@ function setEarlyHeader(
 }
 
 /**
- * Keeps the bytes of the body. Hono creates every other form of the body from them. They are read
- * only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
- * which does not show if the bytes were valid UTF-8.
+ * Keeps the bytes of the body, from which Hono creates every other form of the body. The bytes are
+ * read only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
+ * and a string does not show if the bytes were valid UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
   // If the body was used, a parent app has read it before.
@@ -172,8 +172,8 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 
 /**
  * The object in which Hono looks for the body of a request. It is a class, because V8 creates a
- * hidden class for each object literal with a getter, which keeps the request in memory until the
- * next major garbage collection.
+ * hidden class for each object literal with a getter. The hidden class keeps the request in memory
+ * until the next major garbage collection.
  */
 class BodyOfContext {
   /** Hono checks that the body is an own property of this name. */

@@ -33,8 +33,8 @@ export interface Responder {
   adopt(response: Response): Response;
   /**
    * Makes the HTTP/1.1 server of Deno send the head and a text body in one system call instead of
-   * two. If the length of the body is known, the server does so only for at most 512 bytes of head
-   * and body each. For a chunked body, it always does so.
+   * two. If the body has a known length, the server does so only if head and body together have at
+   * most 512 bytes. For a chunked body, the server does so with any length.
    */
   sendTogether(response: Response): Response;
 }

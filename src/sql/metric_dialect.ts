@@ -29,9 +29,9 @@ export interface MetricDialect {
 }
 
 /**
- * The part of a dialect for metrics that are faster than the exact ones, and equal to them unless
- * marked. They are used only in results, never in comparisons. If a value makes a metric inexact,
- * its cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
+ * The part of a dialect for faster metrics. A faster metric equals the exact metric unless it is
+ * marked as inexact. It is used only in results, never in comparisons. If a value makes a metric
+ * inexact, its cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
  */
 export interface QuickMetrics {
   /** The cell that marks a metric as inexact, so that an exact statement must compute it. */

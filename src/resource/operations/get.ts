@@ -58,7 +58,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
     const include = resolveInclude(query.get("include"), resource);
-    // The ETag covers the row only. Included rows can change while the row does not.
+    // The ETag covers only the row. Included rows can change although the ETag stays the same.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
@@ -111,7 +111,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
     const [shown] = maskRows([row], readFor(view, resource), view, included);
     const size = { limit, counted: limit - left, part: singleRowPart };
-    // The ETag covers the stored row, and the result of a function can change while the row does not.
+    // The ETag covers only the stored row. Results of functions can change without the row.
     if (resource.etag === null || hasFunctionColumns(view)) return limitedReply(200, shown, size);
     const headers = etagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);

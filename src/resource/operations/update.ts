@@ -188,10 +188,10 @@ const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
  * Updates the row of the request in one statement, without reading the row first. This requires a
- * version column, and at most one version in `If-Match`. It also requires that the scope, the hooks
- * and idempotency need no transaction, and that neither ETags nor a search index need the old row.
- * Returns null if this is impossible, or if there is no such row. Then {@link updateRow} determines
- * the reason. Throws a 412 if the row has another version.
+ * version column, and at most one version in `If-Match`. It also requires that the scope, hooks,
+ * the update time in ETags, search indexes and idempotency need no transaction. Returns null if a
+ * requirement is not met, or if there is no such row. Then {@link updateRow} determines the reason.
+ * Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,

@@ -11,7 +11,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** Rows with truncated long values. In `stored`, the last row of the page has whole values. */
+/** Rows with truncated long values. Only the last item of `stored` has the whole values. */
 interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
 }
@@ -56,8 +56,8 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
 }
 
 /**
- * Replaces truncated values by the whole values, which `whole` adds after the row's columns. Only
- * the row after which the next page starts has whole values.
+ * Replaces truncated values by whole values, which the SELECT returns after the row's columns.
+ * Whole values are returned only for the row after which the next page starts.
  */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };

@@ -21,7 +21,7 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/table_facts.ts";
 
-/** A sort key that is a field of a related row, to which a to-one relation leads. */
+/** A sort key that is a field of the related row of a to-one relation. */
 interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
@@ -153,7 +153,7 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
   if (isCounted(listQuery.order)) {
     return { ...listQuery, after: { kind: "counted", ...countedPositionAt(offset) } };
   }
-  // If several rows can have equal values, a position also contains a number of rows to skip.
+  // If rows can have equal sort values, a position also contains how many of these rows to skip.
   return table.distinct
     ? { ...listQuery, offset }
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };

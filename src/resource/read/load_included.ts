@@ -21,9 +21,9 @@ import { columnsOf, type Include, type Included } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The maximum number of included rows in one response, whatever the limits of its relations. A row
- * counts each time that it is included. Otherwise a few thousand rows that refer to one another
- * could become a response with millions of rows.
+ * The maximum number of included rows in one response, even if the limits of the relations allow
+ * more. A row counts each time that it is included. Otherwise a few thousand rows that refer to one
+ * another could become a response with millions of rows.
  */
 export const maxIncludedRows = 10_000;
 
@@ -191,7 +191,7 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Returns for each of the `places` how often the response contains the rows that it includes. */
+/** Returns for each group of included rows how often the response contains the group. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],

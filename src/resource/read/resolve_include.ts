@@ -90,7 +90,7 @@ function resolveOne(
   };
 }
 
-/** Resolves an item that requests metrics. Throws a 400, as an aggregate of these rows does. */
+/** Resolves an item that requests metrics. Throws the same 400 as an aggregate of these rows. */
 function resolveAggregate(
   item: IncludeSyntax,
   relation: Relation,

@@ -22,9 +22,9 @@ export function narrowForCaller(
 }
 
 /**
- * Returns a string that is equal for all users with the same role and the same fields of a resource
- * and of the resources that its relations lead to. The string is empty if nothing depends on the
- * user. It does not contain the claims, because they can change with each token.
+ * Returns a string that is equal for two users if they have the same role, and the same fields of
+ * the resource and of all related resources. The string is empty if nothing depends on the user. It
+ * does not contain the claims, because they can change with each token.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";

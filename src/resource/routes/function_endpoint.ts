@@ -217,7 +217,7 @@ export function servedResult(
   return table && served.get(table);
 }
 
-/** Returns a resource of a result without a table. Its columns are all readable. */
+/** Returns a resource for rows that belong to no table. All of its columns are readable. */
 function ofResult(table: TableInfo, host: Resource): Resource {
   const { columns } = table;
   return {

@@ -46,7 +46,7 @@ export type HandleIdempotently = (
 export interface IdempotentAnswers {
   /** Returns the handler of a request. `header` is its idempotency key. Throws a 400 if invalid. */
   byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
-  /** Creates the table of idempotency records in the databases in which they are stored. */
+  /** Creates the table of idempotency records in the databases that store these records. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
   /** Deletes expired responses from tables. A key-value store deletes expired values itself. */
   purge(): Promise<void>;

@@ -12,7 +12,7 @@ export interface ResourceSummary {
   readonly key: readonly string[];
   /** The readable fields. */
   readonly fields: readonly string[];
-  /** The paths of all routes, from the resource's path on, with their methods. */
+  /** The paths of all routes, beginning with the resource's path, and the methods of each path. */
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 

@@ -135,7 +135,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
   }
 
-  /** Throws the error with which {@link run} would reject the caller. Runs nothing. */
+  /** Throws the error with which {@link run} would reject the caller, but runs nothing. */
   async authorize(): Promise<void> {
     const { endpoint, resource } = this.#route;
     const bytes = await this.body();

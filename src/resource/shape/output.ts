@@ -22,7 +22,7 @@ export interface View {
   /** The selected values of documents, for columns that are not shown as a whole. */
   readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
-  /** The included relations. A row has the related rows as a member named like the relation. */
+  /** The included relations. In a row, the relation's name is the member with the related rows. */
   readonly include: readonly Include[];
   /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
@@ -52,8 +52,8 @@ export interface Included {
   /** For each row, the index of its group. Parents with equal keys share a group of nested rows. */
   readonly places: readonly number[];
   /**
-   * For each parent row, the index of its group of nested rows: -1 if there can be no such rows,
-   * and null if the parent must not have the member at all.
+   * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
+   * nested rows, and null if the parent must not have the member at all.
    */
   readonly placeOf: readonly (number | null)[];
   /** The rows that are nested in `rows`. */
@@ -65,7 +65,7 @@ export interface Included {
   } | null;
 }
 
-/** The member of a row for the metrics of related rows, by the names of the relations. */
+/** The member of a row that contains the metrics of related rows, by the names of the relations. */
 const aggregatesMember = "_aggregates";
 
 export const noneIncluded: readonly Included[] = Object.freeze([]);

@@ -151,7 +151,7 @@ function rowsPerStatement(
 /**
  * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
  * that order. A row with a key in VALUES is found by this key. Generated keys show the order only
- * if they increase, but SQLite generates random keys once a row has the largest possible key, and a
+ * if they increase. SQLite generates random keys once a row has the largest possible key, and a
  * Postgres sequence can count down. If the keys do not increase, throws {@link UnorderedKeysError},
  * and the rows are inserted one by one.
  */

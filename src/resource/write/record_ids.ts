@@ -18,7 +18,7 @@ export interface WrittenRow {
 
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
-/** Runs work in a transaction, and records its optimistic ids unless `idsOf` is null. */
+/** Runs work in a transaction. Records the optimistic ids of its rows, unless `idsOf` is null. */
 export async function writeRecordingIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
   { table, reader }: Resource,

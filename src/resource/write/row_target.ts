@@ -202,9 +202,9 @@ export async function requireWithinScope(
 }
 
 /**
- * Returns true if a write can be a statement without a transaction. On Postgres, this requires that
- * no trigger changes anything if the statement writes no row, because nothing would roll the
- * changes of the trigger back. A write to several rows with one key must be rolled back, too.
+ * Returns true if a write can be a statement without a transaction. On Postgres, the table must
+ * have no trigger that changes anything when the statement writes no row, because these changes
+ * would not be rolled back. A write to several rows with one key must be rolled back, too.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;

@@ -13,7 +13,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns a filter for rows with the version of `current`. Matches all rows without a version. */
+/** Returns a filter for rows with the version of `current`, or for all rows if it has none. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;

@@ -34,7 +34,7 @@ export interface HookedRow {
   readonly current: ReadCurrent;
 }
 
-/** Runs an update's before-hook and returns its values. Throws a 422 if the hook sets the key. */
+/** Runs the before-hook of an update, and returns the new values. Throws a 422 for a new key. */
 export async function beforeUpdate(
   { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,

@@ -31,7 +31,7 @@ import { instantOf } from "../../schema/instant.ts";
 export interface PathUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
-  /** True if the stored row must be read first, so that the update sets only changed values. */
+  /** True to read the stored row first, so that the update sets only changed values. */
   readonly readsFirst: boolean;
 }
 
@@ -158,7 +158,7 @@ async function runDelete(
 ) {
   const { hooks, reader, table } = resource;
   const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
-  // SQLite counts no rows that a trigger of a view deletes. Returned keys make these rows count.
+  // SQLite counts no rows that a trigger of a view deletes, so their returned keys are counted.
   const counted = table.view === null || isRead ? [] : table.primaryKey;
   const returning = hooks.onAfterDelete === undefined || isRead ? counted : resource.stored;
   const before = isRead ? await readRows(where, resource, connection) : [];

@@ -49,7 +49,7 @@ export async function updateLockedRows(
 ): Promise<number> {
   const { resource } = write;
   const { table, hooks, batch } = resource;
-  // SQLite counts no rows that a trigger of a view updates. Returned keys make these rows count.
+  // SQLite counts no rows that a trigger of a view updates, so their returned keys are counted.
   const counted = table.view === null ? [] : table.primaryKey;
   const returning = hooks.onAfterUpdate === undefined ? counted : resource.stored;
   const changed = new Map<string, Row>();

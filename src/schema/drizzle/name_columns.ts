@@ -3,7 +3,7 @@ import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
 
 /**
  * Sets the database names of Drizzle columns without an explicit name. In Drizzle 0.45,
- * `drizzle(client, { casing: "snake_case" })` does so, but a table's declaration does not show it.
+ * `drizzle(client, { casing: "snake_case" })` sets the names, but declarations do not show them.
  *
  * @throws {Error} If a table is already in use.
  * @example

@@ -135,7 +135,7 @@ export function plainDecimal(text: string): string | null {
 
 /**
  * Returns a {@link plainDecimal} with exactly `scale` digits after the point; null if a digit would
- * be lost. For a negative scale, the result is a whole number with so many zeros at the end.
+ * be lost. For a negative scale, the result is a whole number that ends with `-scale` zeros.
  */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
@@ -182,7 +182,7 @@ function fromDigits(text: string, rules: ValueRules): string {
         : `must have at most ${scale} digits after the point`,
     );
   }
-  // SQL does not count the zeros that a negative scale requires against the precision.
+  // For a negative scale, SQL does not count the required zeros against the precision.
   const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
   if (digitsCounted(scaled) > allowed) {
     throw new InvalidValue(`must have at most ${allowed} digits`);

@@ -45,7 +45,7 @@ export function integerParameter(
   );
 }
 
-/** Returns the resource with this path below the base path, or table name. Throws a 400. */
+/** Returns the resource whose table name, or path below the base path, is `name`. Throws a 400. */
 export function requireResource(
   name: string,
   resources: readonly Resource[],

@@ -8,7 +8,7 @@ const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
 /**
  * Creates the pages of the API reference: Swagger UI with the service's OpenAPI document. The files
- * come from the installed package, not from another host. Each is read once, on demand.
+ * come from the installed package, not from another host. Each file is read once, on demand.
  */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();

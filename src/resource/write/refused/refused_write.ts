@@ -40,7 +40,7 @@ export async function refusedWrite(
 
 type Fault = Awaited<ReturnType<typeof faultOf>>;
 
-/** Returns the first row whose values explain the error. SQLite does not report the foreign key. */
+/** Returns the first row whose values explain the error: SQLite does not name the foreign key. */
 async function faultOf(error: DatabaseError, resource: Resource) {
   const { table, driver } = resource;
   const rows = error instanceof FailedWrite ? error.rows : [];

@@ -14,14 +14,14 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 
 /**
- * How rows are inserted: as many as possible in one statement, each in a separate statement so that
- * the rejected row is known, or without RETURNING, followed by a read of the rows.
+ * How rows are inserted: as many as possible in one statement; one row in each statement, to learn
+ * which row is rejected; or without RETURNING, followed by a read of the rows.
  */
 type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
-/** The error if the keys that an INSERT generated do not show which returned row is which. */
+/** The error if generated keys do not show which row of the INSERT each returned row is. */
 export class UnorderedKeysError extends Error {
   /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {

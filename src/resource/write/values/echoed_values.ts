@@ -6,7 +6,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
-/** Keeps stored values that the client sends back. Throws a 422 for any other invalid value. */
+/** Keeps invalid stored values that a client sends back. Throws a 422 for other invalid values. */
 export function resolveUnchanged(
   current: Row,
   values: Assignments,

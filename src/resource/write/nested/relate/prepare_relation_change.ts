@@ -67,7 +67,7 @@ export async function prepareChange(
   return values;
 }
 
-/** Runs the before-hook of a row that a change writes, and returns its values. */
+/** Runs the before-hook of a row that a change writes. Returns the values after the hook. */
 export async function prepareRelated(
   row: RelatedRow,
   { written, relation: { steps: [near] } }: RelateStep,
@@ -177,9 +177,9 @@ function endId(link: Row, relation: Relation): string {
 }
 
 /**
- * Returns the links of the enclosing row that a change can affect: with `set`, all links, and
- * otherwise the links to the rows that the change names. The user must be able to see both the link
- * and the row. Throws a 400 for too many links.
+ * Returns the links of the enclosing row that a change can affect. With `set`, these are all links,
+ * and otherwise the links to the rows that the change names. The user must be able to see both the
+ * link and the row. Throws a 400 for too many links.
  */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
