@@ -70,7 +70,7 @@ export interface FoundRows extends FetchedRows {
   readonly total: number;
 }
 
-/** Fetches a page of found rows. After the last row, a second statement reads the total. */
+/** Fetches a page of found rows. If the page is past the last row, another read gets the total. */
 export async function fetchFound(
   connection: Connection,
   plan: SearchPlan,

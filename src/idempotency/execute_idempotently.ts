@@ -67,8 +67,8 @@ export interface IdempotentAdmission {
 
 /**
  * Executes a request with an Idempotency-Key, or replays the response to its first execution. Equal
- * requests are executed one at a time. Throws `idempotency-key-reused` (422) if another request had
- * the key, `idempotency-in-flight` (409) while the first one is executed, and the errors of
+ * requests are executed one at a time. Throws `idempotency-key-reused` (422) if a different request
+ * had the key, `idempotency-in-flight` (409) while the first one is executed, and the errors of
  * {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(

@@ -82,7 +82,7 @@ export interface PausedRecording {
   readonly random: Random;
 }
 
-/** After a migration, records the remaining tables again. Their streams start over. */
+/** After a migration, records the tables that still exist again. Their streams start over. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

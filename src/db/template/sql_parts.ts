@@ -163,7 +163,7 @@ function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
-/** Puts spaces around nested SQL, so that words do not merge, or a line break to end a comment. */
+/** Puts spaces around nested SQL, so that words do not merge. A line break ends a comment in it. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }

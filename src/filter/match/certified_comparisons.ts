@@ -21,7 +21,7 @@ export interface CertifiedComparisons {
   demote(comparison: Comparison): void;
 }
 
-/** Creates the set of comparisons in memory that tests certify. Demotions are permanent. */
+/** Creates the set of comparisons that tests certify. `demote` removes a comparison permanently. */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>

@@ -14,7 +14,7 @@ export type InMemoryMatcher = (image: RowImage) => boolean | null;
  * undecided term often does not matter: `ownerId==7;project.owner==7` is false for every row with
  * another `ownerId`. A comparison that exceeds the work allowance is undecided, too.
  *
- * If a comparison is demoted later, matchers that exist already still decide it.
+ * If a comparison is later left to the database (demoted), existing matchers still decide it.
  */
 export function createInMemoryMatcher(
   filter: Filter,

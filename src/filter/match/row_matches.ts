@@ -55,7 +55,7 @@ export interface RowImage {
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** The property of the stored forms. Copies of a row lack it, because their values can differ. */
+/** The symbol under which a row has its stored forms. Copies lack it: their values can differ. */
 const storedForms = Symbol("stored forms");
 
 /**

@@ -119,7 +119,7 @@ export interface RequestProofOfWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/** Why proof of work is required: by the operation, by a used-up budget, or both. */
+/** Why proof of work is required: because of the operation, a used-up budget, or both. */
 interface WorkReason {
   readonly gate: boolean;
   readonly overflow: boolean;

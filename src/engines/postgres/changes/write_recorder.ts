@@ -26,7 +26,7 @@ import { parseJson } from "../../../schema/exact_json.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** The writes of a statement to recorded tables: by its plan, or only the names of the tables. */
+/** A statement's writes to recorded tables: its plan and table, or only the names of the tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {

@@ -125,7 +125,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
     ...{ host: [server.host], port: [server.port], database: plan.database, username: plan.user },
     password: async () => await plan.password(server) ?? "",
     ...{ max: 1, prepare: !plan.isPooled, ssl: false, sslnegotiation: null },
-    // A positive value could close a connection in the middle of a transaction.
+    // Disables timers that could close a connection in the middle of a transaction.
     ...{ idle_timeout: 0, max_lifetime: null, max_pipeline: 100, backoff: 0, debug: false },
     connect_timeout: Math.ceil(limitMs / 1000),
     keep_alive: plan.keepAliveSeconds,

@@ -74,7 +74,7 @@ type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** One statement reads the floor and the rows, so that no purge can run in between. */
+/** One statement reads the log's first valid position and the rows: no purge runs in between. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}

@@ -57,7 +57,7 @@ const missingParts: readonly RegExp[] = [
   /^(?:unknown function:|wrong number of arguments to function|unsafe use of) ([^]+)\(\)$/,
 ];
 
-/** Returns the failed constraint in SQLite's message. RAISE has another code. */
+/** Returns the failed constraint that SQLite's message names. A RAISE has another result code. */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
   const [, failed] = message ?? [];

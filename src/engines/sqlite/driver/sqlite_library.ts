@@ -6,7 +6,7 @@ export interface SqliteLibrary {
   readonly name: string;
   /** Opens a file and loads extensions. If an extension fails, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
-  /** The module's URL, and the library's name in it. A thread imports it again. */
+  /** The module's URL, and the library's name in it, with which a thread imports the library. */
   readonly source: { readonly module: string; readonly name: string };
   /** Returns the code of an error of the library, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
   errorName(error: unknown): string | null;

@@ -239,7 +239,7 @@ async function twice<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like {@link twice}. If a policy fails during a read, the request is not the cause. */
+/** Like {@link twice}, for reads: the failure of a policy is not an error of the request. */
 async function readTwice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await twice(work);

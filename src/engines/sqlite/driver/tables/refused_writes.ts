@@ -116,7 +116,7 @@ export async function unknownCollations(
   return new Set(unknown.flat());
 }
 
-/** Completes a reason: SQLite does not report a missing collation of a table WITHOUT ROWID. */
+/** Adds missing collations to a reason: SQLite does not report those of a table WITHOUT ROWID. */
 export async function reasonWithCollations(
   connection: Connection,
   table: string,
