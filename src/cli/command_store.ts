@@ -26,7 +26,7 @@ export interface StoreAccess {
 /** The key-value store of a command for accounts, API keys, credits or the search outbox. */
 interface CommandStore {
   readonly config: ServiceConfig | null;
-  /** A value for the option `kv`; undefined if the configuration has no store, or `:memory:`. */
+  /** The value for `kv`; undefined if the configuration has no store or keeps it in memory. */
   readonly option: KeyValueOption | undefined;
 }
 

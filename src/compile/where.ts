@@ -260,7 +260,7 @@ export function compileFiltersOnRows(
   );
 }
 
-/** Returns the plan with a table to which the function columns that the plan uses are added. */
+/** Adds the columns of functions that a plan uses to the plan's table. Returns the new plan. */
 export function withFunctionColumns(plan: Plan): Plan {
   if (plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete") return plan;
   const used = [

@@ -95,8 +95,8 @@ function decodeValue(
 }
 
 /**
- * Returns the value of a row in the form in which groups contain keys and metrics. Decimals of a
- * column without a scale get their shortest form, because `1.5` and `1.50` are equal.
+ * Returns a row's value in the form that keys and metrics of groups have. Decimals of a column
+ * without a scale get their shortest form, because `1.5` and `1.50` are equal.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;

@@ -51,7 +51,7 @@ export interface ReadLimits {
   readonly maxBytes: number;
   /** The time limit of one statement, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if the read is known to be slow, so that the driver reads in a thread immediately. */
+  /** True if the read is known to be slow. The driver then runs it in a thread from the start. */
   readonly isLong?: boolean;
 }
 

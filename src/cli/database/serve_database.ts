@@ -81,7 +81,7 @@ export async function serveDatabase(
     functions: options.functions,
   };
   const { tables, functions } = await findTables(db, wanted, runtime);
-  // If callers have their own roles, the connection's role may have no right to read its limits.
+  // If callers have their own roles, the connection's role may lack the rights for this check.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);

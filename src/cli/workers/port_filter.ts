@@ -6,9 +6,9 @@ import type { LeftOutSocket } from "./worker_process.ts";
  * resets the connections in its queue, so it is excluded first until its queue is empty.
  *
  * `leftOut` contains the index of the excluded socket, in the order in which the sockets of the
- * port began to listen, and their number. When a socket closes, the last one gets its index. Null
- * includes all sockets, also those that will be added. Throws if this process does not listen at
- * the port, or if the kernel refuses.
+ * port began to listen, and their number. When a socket closes, the last socket gets its index.
+ * Null includes all sockets, also those that will be added. Throws if this process does not listen
+ * at the port, or if the kernel refuses.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));

@@ -193,7 +193,7 @@ export function requireSharedStores(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without `--unstable-kv`, a path also means memory. */
+/** Returns true if the store is in memory. Without `--unstable-kv`, a path is ignored. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && findDenoOpenKv() === undefined;

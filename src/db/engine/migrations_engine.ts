@@ -61,7 +61,7 @@ export interface MigrationRunEngine {
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
    * Runs `work` on one connection without a transaction, so that each statement commits alone. On a
-   * server, other processes that call it wait until `work` has ended.
+   * server, other processes that call this function wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work` in `apart` with the connection's own role and settings instead of a file's. */
