@@ -108,7 +108,7 @@ function safeMember(value: unknown, shape: ValueShape): unknown {
   );
 }
 
-/** Returns a copy with converted members. Unlike an assignment, it can set a member `__proto__`. */
+/** Returns a copy with converted members. `fromEntries`, unlike `=`, can set `__proto__`. */
 function mapMembers(value: object, change: (member: unknown) => unknown): object {
   return Array.isArray(value)
     ? value.map(change)

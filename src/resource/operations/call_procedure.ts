@@ -32,8 +32,8 @@ export async function answerProcedure(
 
 /**
  * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422
- * for an invalid body. If the handler throws, its error is not changed. For an invalid output,
- * throws a plain Error that contains the procedure's name, but no value.
+ * for an invalid body. Rejects with any error of the handler. For an invalid output, throws a plain
+ * Error that contains the procedure's name, but no value.
  */
 export async function callProcedure(
   procedure: Procedure,

@@ -34,7 +34,7 @@ export interface HookedRow {
   readonly current: ReadCurrent;
 }
 
-/** Runs the before-hook of an update, and returns the new values. Throws a 422 for a new key. */
+/** Returns an update's values after its before-hook. Throws a 422 if the hook sets the key. */
 export async function beforeUpdate(
   { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,
