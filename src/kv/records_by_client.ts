@@ -1,7 +1,7 @@
 /** The records of each client in a store of limited size, to find the records to drop. */
 export class RecordsByClient {
   readonly #shares = new Map<string, Share>();
-  /** The clients by the bit length of their sizes, so that a large client is found quickly. */
+  /** The clients by the bit length of their total size, so that a large client is found quickly. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 

@@ -100,7 +100,7 @@ export class RetryingKv {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Closes the store when the abandoned claims are removed, immediately if there are none. */
+  /** Closes the store after the abandoned claims are removed; immediately if there are none. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -196,7 +196,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams at random times within `windowMs`, because their clients will reconnect. */
+  /** Ends all streams at random times within `windowMs`: all clients would reconnect together. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));

@@ -3,7 +3,7 @@ import { flag, textLike } from "../options/option_kinds.ts";
 
 /** The options of MCP, the protocol by which language models use the service. */
 export interface McpOptions {
-  /** Offers tools that write, delete and call procedures. Default: false. */
+  /** True to offer tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
   /** Host names by which clients can reach the service, in addition to those of this machine. */
   readonly hosts?: readonly string[] | undefined;

@@ -19,7 +19,7 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** An operation of a resource, and the name of the resource in the names of components. */
+/** An operation of a resource, and the resource's name as a part of component names. */
 export interface OperationFacts {
   readonly resource: Resource;
   readonly name: string;

@@ -22,7 +22,7 @@ export interface OffsetPosition {
   readonly skip: number;
 }
 
-/** A column of read rows with the value of a column in a related row. */
+/** A column that the read adds to each row, with the value of a column in a related row. */
 export interface RelatedColumn {
   /** The column as the plan's columns and order name it. */
   readonly column: ColumnInfo;
@@ -33,7 +33,7 @@ export interface RelatedColumn {
   readonly where: Filter;
 }
 
-/** A column of read rows that has the value at a path in a JSON column, or NULL for other types. */
+/** A column that the read adds, with the value at a path in a JSON column; NULL for other types. */
 export interface PathColumn extends DocumentPath {
   readonly column: ColumnInfo;
   readonly type: "number" | "text" | "boolean";
@@ -61,7 +61,7 @@ export interface ReadPlan {
   readonly lock?: true;
   /** The settings for truncating long values. Absent if whole values are read. */
   readonly preview?: PreviewSettings;
-  /** The columns of the order that the table does not have. Absent if there are none. */
+  /** Columns of the order that are not columns of the table. Absent if there are none. */
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 

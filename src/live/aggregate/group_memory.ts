@@ -21,7 +21,7 @@ export interface GroupHolder {
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
   readonly #held = new Map<GroupHolder, HeldGroups>();
-  /** The sums of the bytes by user or IP address; null is the key of the sum of all. */
+  /** The sum of the bytes of each user or IP address; the key null has the sum of all. */
   readonly #sums = new Map<string | null, number>();
 
   constructor(limits: GroupMemoryLimits) {

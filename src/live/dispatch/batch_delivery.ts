@@ -64,7 +64,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice also waits, so that the writing client first receives its response.
+      // The first slice also waits, so that the response to the writing client is sent first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

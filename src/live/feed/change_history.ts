@@ -20,7 +20,7 @@ export interface HistoryCursor {
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The log position of this place; null if positions cannot express a place inside the step. */
+  /** The log position of this place; null if the place is inside a step without log positions. */
   readonly position: Position | null;
 }
 

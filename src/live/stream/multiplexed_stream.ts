@@ -150,7 +150,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes to send when the response starts. Until then, the part can be refused. Then null. */
+  /** Bytes to send when the response starts: the part can still be refused. Null afterwards. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;

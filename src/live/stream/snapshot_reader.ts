@@ -61,7 +61,7 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
-  /** The row limit of first pages by table, as adapted to the size of the rows. */
+  /** The row limit of each table's first page, which is adapted to the size of the rows. */
   readonly #firstRows = new WeakMap<TableInfo, number>();
 
   constructor(options: SnapshotReaderOptions) {
@@ -158,7 +158,7 @@ export class SnapshotReader {
           maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
           timeoutMs: limits.queryTimeoutMs,
         });
-        // The rows may be smaller the next time, so the next stream tries more of them.
+        // The rows may be smaller the next time, so the next stream tries a higher row limit.
         if (start === null) this.#firstRows.set(table, nextMaxRows(maxRows, this.#options));
         return { cells, maxRows, position };
       } catch (error) {

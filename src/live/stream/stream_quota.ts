@@ -80,7 +80,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // One stream alone may have the maximum number of parts, whatever the limit of streams is.
+    // A single multiplexed stream may have the maximum number of parts, whatever this limit is.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }

@@ -271,7 +271,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // Few changes are sent one by one. Many changes are combined to one event for each row.
+    // Few changes are sent one by one. If there are many, each row's changes become one event.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;

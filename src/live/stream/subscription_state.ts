@@ -130,8 +130,8 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // If a string key of an existing table has another collation, key order is unknown. Changes of
-  // rows in later pages are then sent too, and the pages repeat these rows.
+  // If a string key of an existing table has another collation, key order is unknown. Then changes
+  // of rows in later pages are also sent, and the pages repeat these rows.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 

@@ -186,8 +186,8 @@ export class CodeApis {
       const identityOf = caller.isSystem ? null : this.#identityOf;
       return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
-      // A failed BEGIN or COMMIT, or the failure of the last attempt, is not an error of the
-      // caller's own statement.
+      // A failed BEGIN or COMMIT, or the failure of the last retry, is not an error of the caller's
+      // own statement.
       const isOwn = error === failure &&
         !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");

@@ -7,7 +7,7 @@ import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldListsOfUser, FieldPolicy, Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
-/** Returns the columns on which a caller's database role lacks rights, or null for all rights. */
+/** Returns the columns on which a caller's database role lacks rights; null if it lacks none. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;

@@ -9,7 +9,7 @@ export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
   readonly data: unknown;
-  /** The size limits of the reply, or null if there are none, as for a reply to a write. */
+  /** The size limits of the reply; null for a reply without limits, such as a reply to a write. */
   readonly size: ReplySizeLimits | null;
 
   constructor(

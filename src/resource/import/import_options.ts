@@ -11,7 +11,7 @@ export interface ImportFileOptions {
   readonly null?: string | undefined;
   /** A label of the Encoding Standard: `windows-1252`. Default: the byte order mark's, or UTF-8. */
   readonly encoding?: string | undefined;
-  /** Pairs of a name in the file and a field: `old=new,"old, 2=new2"`. Default: equal names. */
+  /** Pairs of a name in the file and its field: `old=new,"old, 2=new2"`. Default: none. */
   readonly map?: string | undefined;
   /** True to ignore names of the file that are no fields. Default: false. */
   readonly ignoreExtra?: boolean | undefined;

@@ -6,7 +6,7 @@ export interface OperationProperties {
   readonly summary: string;
   /** Operations that scan rows (`scan`) can wait in a queue. Access by key never waits. */
   readonly cost: "keyed" | "scan";
-  /** The rows for which a request can require a version: none, one by `If-Match`, or each item. */
+  /** How many rows a request can protect by their ETags: none, one by `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
   /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;

@@ -86,7 +86,7 @@ export interface ResolvedCapabilities {
   readonly enableSearch: boolean;
 }
 
-/** The maximum number of items in each kind of batch, and the increment of versions in batches. */
+/** The maximum number of items in each kind of batch, and if batches increment row versions. */
 interface BatchPolicy {
   readonly create: number;
   readonly update: number;
