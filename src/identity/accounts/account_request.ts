@@ -54,7 +54,7 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns the e-mail address as `spelling` normalizes it, which is stricter for a signup. */
+  /** Returns the normalized e-mail address. A signup passes a stricter `spelling` function. */
   email(spelling: typeof normalizeEmail = normalizeStoredEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);

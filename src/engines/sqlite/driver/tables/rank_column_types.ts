@@ -111,7 +111,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values. Without values, returns CURRENT_TIMESTAMP's. */
+/** Returns the common format of the values, or without values, the one of CURRENT_TIMESTAMP. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {
