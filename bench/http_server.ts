@@ -22,7 +22,8 @@ Deno.serve({
   port: Number(port),
   hostname: "127.0.0.1",
   onListen: ({ port }) => console.log(port),
-}, (request) => fetch(request));
+  // `info` is passed on as `serve` and `Deno.serve(app.fetch)` do: responses depend on it.
+}, (request, info) => fetch(request, info));
 
 function optionsOf(side: string, path: string): Partial<ServiceConfig> {
   // The budget never runs out, but is small enough to be counted at every request.

@@ -17,7 +17,12 @@ import { callerIdentity, type ReceivedRequest } from "../resource/routes/routed_
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { type Authentication, type CountRefusal, mountAuthRoutes } from "./authentication.ts";
-import { DirectCaller, HonoCaller, prepareContextFirst } from "./request_context.ts";
+import {
+  DirectCaller,
+  HonoCaller,
+  isServedByDeno,
+  prepareContextFirst,
+} from "./request_context.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
@@ -77,9 +82,8 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
     const response = handle(request, info);
-    // Only the server of Deno passes `completed`.
-    const isOfDeno = "completed" in Object(info);
-    return Promise.resolve(isOfDeno ? chain(response, responder.sendTogether) : response);
+    if (isServedByDeno(info)) return Promise.resolve(chain(response, responder.sendTogether));
+    return Promise.resolve(response);
   }
 
   function handle(request: Request, info: unknown): MaybePromise<Response> {

@@ -18,6 +18,11 @@ export class DirectCaller implements Caller {
     this.#user = parseUser(findInnerRequest(info)?.user);
   }
 
+  /** True if the request came through the server of Deno. */
+  get isServedByDeno(): boolean {
+    return isServedByDeno(this.#info);
+  }
+
   /** Sets the user that an authenticator has identified. Null leaves the caller anonymous. */
   identifyAs(user: User | null): void {
     this.#user = user ?? this.#user;
@@ -115,8 +120,13 @@ function remoteAddress(info: unknown): string | null {
 
 /** Returns a promise that ends when the response ends; null if the listener reports no end. */
 function deliveryOf(info: unknown): Promise<unknown> | null {
-  if (typeof info !== "object" || info === null || !("completed" in info)) return null;
+  if (!isServedByDeno(info)) return null;
   return info.completed instanceof Promise ? info.completed : null;
+}
+
+/** Only the server of Deno passes `completed`. */
+export function isServedByDeno(info: unknown): info is { readonly completed: unknown } {
+  return typeof info === "object" && info !== null && "completed" in info;
 }
 
 /**

@@ -27,8 +27,11 @@ export const securityHeadersOptionRule = either(
 
 /** Creates every response of an app. No other module calls `new Response`. */
 export interface Responder {
-  /** Converts a reply to a response, without the body for HEAD. */
-  respond(reply: Reply, method: string): Response;
+  /**
+   * Converts a reply to a response, without the body for HEAD. `isSentAsIs` is true if the server of
+   * Deno sends the response next, see {@link sendTogether}.
+   */
+  respond(reply: Reply, method: string, isSentAsIs?: boolean): Response;
   /** Sanitizes a response of a middleware or another router, and adds missing headers. */
   adopt(response: Response): Response;
   /**
@@ -46,7 +49,7 @@ export interface Responder {
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
   return {
-    respond(reply, method) {
+    respond(reply, method, isSentAsIs = false) {
       const headers: Record<string, string> = { ...fixed, ...reply.headers };
       for (const name in reply.headers) {
         const value = headers[name] ?? "";
@@ -58,9 +61,13 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         }
       }
       if (method !== "HEAD") {
-        const { body, status } = reply;
-        const response = new CheckedResponse(sentBody(body, headers), { status, headers });
-        response.hasLongText = typeof body === "string" && body.length >= minChunkedLength;
+        const { status } = reply;
+        const body = sentBody(reply.body, headers);
+        const hasLongText = typeof body === "string" && body.length >= minChunkedLength;
+        // A header that is added after the constructor costs Deno another native call.
+        if (isSentAsIs && hasLongText) headers["transfer-encoding"] = "chunked";
+        const response = new CheckedResponse(body, { status, headers });
+        response.hasLongText = hasLongText && !isSentAsIs;
         return response;
       }
       if (reply.body instanceof ReadableStream) {
@@ -114,7 +121,7 @@ class CheckedResponse extends Response {
   /** True if the body is a string that a server may send separately from the head. */
   hasLongText = false;
 
-  /** Makes the body chunked, unless the response has a length, as a long string does. */
+  /** Makes the body chunked, unless a middleware has set its length. */
   setChunked(): void {
     if (!super.headers.has("content-length")) super.headers.set("transfer-encoding", "chunked");
   }

@@ -137,10 +137,13 @@ export class RouteHandlers {
     return this.#answerDirectly(route, received);
   }
 
-  #answerDirectly(route: ResourceRoute, received: ReceivedRequest): MaybePromise<Response> {
+  #answerDirectly(route: ResourceRoute, received: DirectRequest): MaybePromise<Response> {
     const { answer, mountedAt } = this.#options;
-    const { method } = received.request;
-    return chain(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
+    const { request: { method }, caller: { isServedByDeno } } = received;
+    return chain(
+      answer(route, received),
+      (reply) => this.#respond(reply, method, mountedAt, isServedByDeno),
+    );
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
@@ -186,9 +189,9 @@ export class RouteHandlers {
     );
   }
 
-  #respond(reply: Reply, method: string, prefix: string): Response {
-    const { responder } = this.#options;
-    return responder.respond(prefix === "" ? reply : addPrefixToReply(reply, prefix), method);
+  #respond(reply: Reply, method: string, prefix: string, isSentAsIs = false): Response {
+    const mounted = prefix === "" ? reply : addPrefixToReply(reply, prefix);
+    return this.#options.responder.respond(mounted, method, isSentAsIs);
   }
 
   /** Returns the raw path at which a parent app has mounted this app. */
