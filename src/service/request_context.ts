@@ -7,20 +7,46 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The caller of a request without middlewares. A class is the fastest to create per request. */
-export class DirectCaller implements Caller {
-  readonly #info: unknown;
-  #user: User | null = null;
+/** What a caller's connection says about it. `info` is the object that a listener passes on. */
+abstract class ConnectedCaller {
+  protected readonly info: unknown;
+  /** True if the request came through the server of Deno. */
+  readonly isServedByDeno: boolean;
 
-  /** `info` is the listener's object with information about the connection. */
   constructor(info: unknown) {
-    this.#info = info;
-    this.#user = parseUser(findInnerRequest(info)?.user);
+    this.info = info;
+    this.isServedByDeno = isServedByDeno(info);
   }
 
-  /** True if the request came through the server of Deno. */
-  get isServedByDeno(): boolean {
-    return isServedByDeno(this.#info);
+  address(): string | null {
+    const { info } = this;
+    if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
+    const { remoteAddr } = info;
+    if (typeof remoteAddr !== "object" || remoteAddr === null) return null;
+    return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
+      ? remoteAddr.hostname
+      : null;
+  }
+
+  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
+  delivered(): Promise<unknown> | null {
+    const { info } = this;
+    return isServedByDeno(info) && info.completed instanceof Promise ? info.completed : null;
+  }
+
+  /** Returns the part of a multiplexed stream that carries the response; null without one. */
+  part(): StreamPart | null {
+    return findInnerRequest(this.info)?.part ?? null;
+  }
+}
+
+/** The caller of a request without middlewares. A class is the fastest to create per request. */
+export class DirectCaller extends ConnectedCaller implements Caller {
+  #user: User | null;
+
+  constructor(info: unknown) {
+    super(info);
+    this.#user = parseUser(findInnerRequest(info)?.user);
   }
 
   /** Sets the user that an authenticator has identified. Null leaves the caller anonymous. */
@@ -31,20 +57,6 @@ export class DirectCaller implements Caller {
   /** Returns the user that an authenticator has identified; null for an anonymous caller. */
   user(): User | null {
     return this.#user;
-  }
-
-  address(): string | null {
-    return remoteAddress(this.#info);
-  }
-
-  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
-  delivered(): Promise<unknown> | null {
-    return deliveryOf(this.#info);
-  }
-
-  /** Returns the part of a multiplexed stream that carries the response; null without one. */
-  part(): StreamPart | null {
-    return findInnerRequest(this.#info)?.part ?? null;
   }
 
   /** Returns null: no middleware has read the body. */
@@ -59,12 +71,13 @@ export class DirectCaller implements Caller {
 }
 
 /** The caller of a request with middlewares, which set the user in the Hono context. */
-export class HonoCaller implements Caller {
+export class HonoCaller extends ConnectedCaller implements Caller {
   readonly #context: Context<AppEnv>;
   readonly #parseUser: (value: unknown) => User | null;
 
   /** `parseUser` parses the value that a middleware has set as `user`. */
   constructor(context: Context<AppEnv>, parseUser: (value: unknown) => User | null) {
+    super(context.env);
     this.#context = context;
     this.#parseUser = parseUser;
   }
@@ -72,21 +85,7 @@ export class HonoCaller implements Caller {
   /** Returns the user that a middleware has set, or null for an anonymous caller. */
   user(): User | null {
     const user = this.#context.get("user");
-    return this.#parseUser(user === undefined ? findInnerRequest(this.#context.env)?.user : user);
-  }
-
-  address(): string | null {
-    return remoteAddress(this.#context.env);
-  }
-
-  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
-  delivered(): Promise<unknown> | null {
-    return deliveryOf(this.#context.env);
-  }
-
-  /** Returns the part of a multiplexed stream that carries the response; null without one. */
-  part(): StreamPart | null {
-    return findInnerRequest(this.#context.env)?.part ?? null;
+    return this.#parseUser(user === undefined ? findInnerRequest(this.info)?.user : user);
   }
 
   /** Returns the body from Hono's cache; null if the cache is empty and the body unread. */
@@ -107,21 +106,6 @@ export class HonoCaller implements Caller {
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
-}
-
-function remoteAddress(info: unknown): string | null {
-  if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
-  const { remoteAddr } = info;
-  if (typeof remoteAddr !== "object" || remoteAddr === null) return null;
-  return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
-    ? remoteAddr.hostname
-    : null;
-}
-
-/** Returns a promise that ends when the response ends; null if the listener reports no end. */
-function deliveryOf(info: unknown): Promise<unknown> | null {
-  if (!isServedByDeno(info)) return null;
-  return info.completed instanceof Promise ? info.completed : null;
 }
 
 /** Only the server of Deno passes `completed`. */
