@@ -14,7 +14,7 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
 import { callerIdentity, type ReceivedRequest } from "../resource/routes/routed_request.ts";
-import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
+import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { type Authentication, type CountRefusal, mountAuthRoutes } from "./authentication.ts";
 import {
@@ -81,9 +81,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   const isBare = given.cors === null && given.middleware.length === 0 && !authenticatesByContext;
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
-    const response = handle(request, info);
-    if (isServedByDeno(info)) return Promise.resolve(chain(response, responder.sendTogether));
-    return Promise.resolve(response);
+    return Promise.resolve(handle(request, info));
   }
 
   function handle(request: Request, info: unknown): MaybePromise<Response> {
@@ -126,7 +124,8 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
       // Hono removed the body of a HEAD response. For a null body, a listener sends a length of 0.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
-      return responder.adopt(isUnknownLength ? new Response(emptyStream(), response) : response);
+      const sent = isUnknownLength ? new Response(emptyStream(), response) : response;
+      return responder.adopt(sent, isServedByDeno(info));
     } catch (error) {
       // `adopt` can throw, and Hono rethrows thrown values that are not Errors.
       return fail(error, request, mountedAt);

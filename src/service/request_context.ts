@@ -7,7 +7,7 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** What a caller's connection says about it. `info` is the object that a listener passes on. */
+/** A caller with a connection. `info` describes the connection, as the listener has passed it. */
 abstract class ConnectedCaller {
   protected readonly info: unknown;
   /** True if the request came through the server of Deno. */

@@ -27,19 +27,15 @@ export const securityHeadersOptionRule = either(
 
 /** Creates every response of an app. No other module calls `new Response`. */
 export interface Responder {
+  /** Converts a reply to a response, without the body for HEAD. See {@link adopt} for `isSent`. */
+  respond(reply: Reply, method: string, isSent?: boolean): Response;
   /**
-   * Converts a reply to a response, without the body for HEAD. `isSentAsIs` is true if the server of
-   * Deno sends the response next, see {@link sendTogether}.
+   * Sanitizes a response of a middleware or another router, and adds missing headers. If `isSent`
+   * is true, the server of Deno sends the response next, and a long string is sent chunked. The
+   * server sends a chunked body together with the head, in one system call. It sends a body of known
+   * length in a second system call if head and body have more than 512 bytes.
    */
-  respond(reply: Reply, method: string, isSentAsIs?: boolean): Response;
-  /** Sanitizes a response of a middleware or another router, and adds missing headers. */
-  adopt(response: Response): Response;
-  /**
-   * Makes the HTTP/1.1 server of Deno send the head and a text body in one system call instead of
-   * two. If the body has a known length, the server does so only if head and body together have at
-   * most 512 bytes. For a chunked body, the server does so with any length.
-   */
-  sendTogether(response: Response): Response;
+  adopt(response: Response, isSent?: boolean): Response;
 }
 
 /**
@@ -49,7 +45,7 @@ export interface Responder {
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
   return {
-    respond(reply, method, isSentAsIs = false) {
+    respond(reply, method, isSent = false) {
       const headers: Record<string, string> = { ...fixed, ...reply.headers };
       for (const name in reply.headers) {
         const value = headers[name] ?? "";
@@ -65,9 +61,9 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         const body = sentBody(reply.body, headers);
         const hasLongText = typeof body === "string" && body.length >= minChunkedLength;
         // A header that is added after the constructor costs Deno another native call.
-        if (isSentAsIs && hasLongText) headers["transfer-encoding"] = "chunked";
+        if (isSent && hasLongText) headers["transfer-encoding"] = "chunked";
         const response = new CheckedResponse(body, { status, headers });
-        response.hasLongText = hasLongText && !isSentAsIs;
+        response.hasLongText = hasLongText && !isSent;
         return response;
       }
       if (reply.body instanceof ReadableStream) {
@@ -80,8 +76,10 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (reply.body !== null) headers["content-length"] = String(Buffer.byteLength(reply.body));
       return new CheckedResponse(null, { status: reply.status, headers });
     },
-    adopt(response) {
-      if (response instanceof CheckedResponse && !response.isTouched) return response;
+    adopt(response, isSent = false) {
+      const isChecked = response instanceof CheckedResponse && !response.isTouched;
+      if (isSent && response instanceof CheckedResponse) response.setChunked();
+      if (isChecked) return response;
       const missing = [...Object.entries(fixed), ...requiredHeaders(response.status)]
         .filter(([name]) => !response.headers.has(name));
       const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
@@ -94,10 +92,6 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         observe({ kind: "response_header_encoded", name });
       }
       return new Response(response.body, { status: response.status, headers });
-    },
-    sendTogether(response) {
-      if (response instanceof CheckedResponse && response.hasLongText) response.setChunked();
-      return response;
     },
   };
 }
@@ -121,9 +115,10 @@ class CheckedResponse extends Response {
   /** True if the body is a string that a server may send separately from the head. */
   hasLongText = false;
 
-  /** Makes the body chunked, unless a middleware has set its length. */
+  /** Makes a long string chunked, unless a middleware has set its length. */
   setChunked(): void {
-    if (!super.headers.has("content-length")) super.headers.set("transfer-encoding", "chunked");
+    if (!this.hasLongText || super.headers.has("content-length")) return;
+    super.headers.set("transfer-encoding", "chunked");
   }
 
   override get headers(): Headers {
