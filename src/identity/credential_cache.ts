@@ -61,7 +61,7 @@ export class CredentialCache {
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    // The time before the read, so that a change during the read is found within `recheckMs`.
+    // This time precedes the read, so that a change during the read is found within `recheckMs`.
     const readAt = this.#options.clock.elapsedMs();
     const reading = this.#options.read(text, true).then((state) => this.#learn(text, state, readAt))
       .finally(() => this.#reading.delete(text));

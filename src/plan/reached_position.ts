@@ -70,7 +70,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if equal strings of the column differ only in case and trailing spaces. */
+/** Returns true if the column ignores at most case and trailing spaces when it compares strings. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

@@ -11,7 +11,7 @@ export function isFromOwnPage(
   const origin = headers.get("origin");
   if (origin !== null && trustedOrigins.has(origin)) return true;
   const site = headers.get("sec-fetch-site");
-  // `same-site` is another subdomain, perhaps of another owner. `none` is started by the user.
+  // `same-site` means another subdomain, perhaps of another owner. `none`: the user opened the URL.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
   // Only hosts are compared, because a proxy can end TLS. A sandboxed page has the origin `null`.

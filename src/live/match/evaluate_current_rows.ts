@@ -260,7 +260,7 @@ function decideRows<C extends RowsToEvaluate>(
     // A resuming client may have received the row and not its removal, so it receives the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // The client gets no event, but may hold the row because a later change in the log sent it.
+    // The client gets no event. It may still hold the row, if a later change in the log sent it.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
     // Checked after each row, because `held` discards all rows if a row exceeds its limit.
     if (!isUnknown) held.set(id, passes, { at, to });

@@ -31,7 +31,7 @@ export function resolveComputed(
   };
 }
 
-/** The failures of one computed field that were not reported. */
+/** The time of the last report of a computed field's failure, and the number of failures since. */
 interface Failures {
   readonly observedAt: number;
   suppressed: number;

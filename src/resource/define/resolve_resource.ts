@@ -160,7 +160,7 @@ function resolveProtections(
   };
 }
 
-/** Returns a function that returns a table's relations, as declared for the table's resource. */
+/** Returns a function that looks up the relations of a table in the resource that serves it. */
 function relationsFrom(table: TableInfo, relations: Relations, served: ResourcesByTable) {
   return (from: TableInfo): Relations =>
     (from === table ? relations : served.get(from)?.relations) ?? new Map();

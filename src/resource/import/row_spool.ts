@@ -89,7 +89,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the previous object for equal columns: the statement cache compares by identity. */
+  /** Returns the last shape again for equal columns: the statement cache compares by identity. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

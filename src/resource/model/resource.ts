@@ -32,7 +32,7 @@ export interface CodeCaller {
   readonly isSystem: boolean;
   /** The request during which a hook or a procedure makes the calls, or null without a request. */
   readonly raw: Request | null;
-  /** The number of hooks and procedures through which nested calls have led to this call. */
+  /** The nesting depth of this call. A call from a hook or a procedure is one level deeper. */
   readonly depth: number;
   /** The open transaction that the calls join, or null if there is none. */
   readonly within: OpenTransaction | null;
@@ -122,7 +122,7 @@ export interface SharedParts {
   readonly served: ResourcesByTable;
   /** The served tables. The list is filled together with `served`. */
   readonly tables: readonly TableInfo[];
-  /** Returns true if the column, which can belong to any served table, is the first of an index. */
+  /** Returns true if an index begins with this column, which can belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
@@ -153,7 +153,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in a copy of the resource for one caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if the database role or the fields of this or a related resource depend on the caller. */
+  /** True if callers differ in the database role or in the fields of this or a related resource. */
   readonly variesByCaller: boolean;
   /**
    * Returns a function that returns true for a user with the same fields as this caller, in this
