@@ -13,6 +13,7 @@ import {
   type UniqueShape,
 } from "../../../db/migrations/compare/table_shape.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
+import { columnNames } from "../driver/tables/postgres_catalogue.ts";
 import { runInSavepoint } from "../../../db/database_handle.ts";
 import type { DeclaredTable } from "../../../db/migrations/compare/compare_tables.ts";
 
@@ -104,13 +105,13 @@ async function readConstraints(connection: Connection, ids: string) {
       owner: cell.text("k.conrelid"),
       name: cell.text("k.conname"),
       kind: cell.text("k.contype"),
-      columns: cell.list(namesOf("k.conrelid", "k.conkey")),
+      columns: cell.list(columnNames("k.conrelid", "k.conkey")),
       definition: cell.text("pg_get_constraintdef(k.oid)"),
       table: cell.text("f.relname"),
       schema: cell.textOrNull(
         "CASE WHEN m.nspname IS DISTINCT FROM current_schema() THEN m.nspname END",
       ),
-      references: cell.list(namesOf("k.confrelid", "k.confkey")),
+      references: cell.list(columnNames("k.confrelid", "k.confkey")),
       onDelete: cell.text("k.confdeltype"),
       onUpdate: cell.text("k.confupdtype"),
     },
@@ -198,13 +199,6 @@ function shapeOf(
     foreignKeys: of("f").map(({ kind: _kind, definition: _definition, ...key }) => key),
     indexes: indexes.filter((index) => !isWholeUnique(index)),
   };
-}
-
-/** Returns SQL for the names of columns, given by their numbers, as JSON in the same order. */
-function namesOf(table: string, numbers: string): string {
-  return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
-    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
-    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number)`;
 }
 
 /** Returns declared tables with expressions as Postgres prints them for temporary tables. */

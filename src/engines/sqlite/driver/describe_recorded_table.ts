@@ -10,8 +10,14 @@ import {
   rowIdNames,
 } from "../sql/recorded_table.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { cell, type NamedRow, selectNamed } from "../../../db/named_columns.ts";
+import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
+import {
+  type CatalogueColumn,
+  type CatalogueUniqueIndex,
+  readColumns,
+  readUniqueIndexes,
+} from "./tables/sqlite_catalogue.ts";
 
 /**
  * Describes a SQLite table whose changes will be recorded, with everything on which its triggers
@@ -23,8 +29,9 @@ export async function describeRecordedTable(
   connection: Connection,
 ): Promise<RecordedTable> {
   const { name, hasRowIds } = await findTable(table.name, connection);
-  const uniques = await readUniqueIndexes(name, connection);
-  const found = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
+  const uniques = await readUniqueIndexes(connection, name);
+  const keyMayBeRowId = hasRowIds && !uniques.some(({ isKey }) => isKey);
+  const found = recordedColumns(await readColumns(connection, name), keyMayBeRowId);
   const { columns, key } = withRowIdKey(found, table);
   const hidden = new Set(
     table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
@@ -38,7 +45,7 @@ export async function describeRecordedTable(
     rowId: hasRowIds ? rowIdName(columns) : null,
     hasStableIdentity: !hasRowIds || columns.some(({ isRowId }) => isRowId),
     mayBeInterrupted: await mayBeInterrupted(name, connection),
-    uniques: uniques.indexes.map((index) => toRule(index, name, names)),
+    uniques: uniques.map((index) => toRule(index, name, names)),
   };
 }
 
@@ -62,25 +69,10 @@ async function findTable(
   return { name, hasRowIds: !withoutRowid };
 }
 
-async function readColumns(
-  table: string,
+function recordedColumns(
+  rows: readonly CatalogueColumn[],
   keyMayBeRowId: boolean,
-  connection: Connection,
-): Promise<RecordedColumns> {
-  const rows = await selectNamed(
-    connection,
-    {
-      name: cell.text("name"),
-      type: cell.text("type"),
-      notNull: cell.flag(`"notnull"`),
-      defaultSql: cell.textOrNull("dflt_value"),
-      keyPosition: cell.number("pk"),
-      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
-      generated: cell.flag("hidden IN (2, 3)"),
-    },
-    "FROM pragma_table_xinfo(?)",
-    table,
-  );
+): RecordedColumns {
   const keyLength = rows.filter(({ keyPosition }) => keyPosition > 0).length;
   const columns = rows.map(({ name, type, notNull, defaultSql, keyPosition, generated }) => {
     // A key of one column for which no index exists is the row id.
@@ -121,43 +113,14 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
     columns.find(({ isRowId }) => isRowId)?.name ?? null;
 }
 
-/** The columns that describe a part of a unique index. For an expression, `column` is null. */
-const indexFacts = {
-  index: cell.text("i.name"),
-  origin: cell.text("i.origin"),
-  isPartial: cell.flag("i.partial"),
-  statement: cell.textOrNull("s.sql"),
-  column: cell.textOrNull("c.name"),
-  collation: cell.text("c.coll"),
-};
-
-type IndexPart = NamedRow<typeof indexFacts>;
-
-async function readUniqueIndexes(
-  table: string,
-  connection: Connection,
-): Promise<{ readonly indexes: readonly (readonly IndexPart[])[]; readonly hasKey: boolean }> {
-  const rows = await selectNamed(
-    connection,
-    indexFacts,
-    `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS c
-     LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
-     WHERE i."unique" AND c.key ORDER BY i.seq, c.seqno`,
-    table,
-  );
-  const indexes = [...Map.groupBy(rows, ({ index }) => index).values()];
-  return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
-}
-
 /** Parses the index's statement, because PRAGMAs do not return expressions and conditions. */
 function toRule(
-  all: readonly IndexPart[],
+  { statement, isPartial, columns: all, collations }: CatalogueUniqueIndex,
   table: string,
   names: readonly string[],
 ): RecordedUniqueIndex {
-  const { statement = null, isPartial = false } = all[0] ?? {};
-  const parts = all.map(({ column, collation }) => ({ column, collation }));
-  const columns = parts.flatMap(({ column }) => column ?? []);
+  const parts = all.map((column, at) => ({ column, collation: collations[at] ?? "BINARY" }));
+  const columns = all.flatMap((column) => column ?? []);
   if (statement === null || (!isPartial && columns.length === parts.length)) {
     return { where: null, columns, parts: parts.map((part) => ({ ...part, text: "" })) };
   }

@@ -1,7 +1,6 @@
 import { identifier, isSameName, join, sql, toStatement } from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { sqliteEnumChecks } from "../../../db/tables/enum_checks.ts";
-import { cell, selectNamed } from "../../../db/named_columns.ts";
 import {
   type ColumnDraft,
   completeDrafts,
@@ -30,6 +29,13 @@ import {
   readViewInfo,
 } from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
+import {
+  type CatalogueColumn,
+  type CatalogueUniqueIndex,
+  readColumns,
+  readForeignKeys,
+  readUniqueIndexes,
+} from "./tables/sqlite_catalogue.ts";
 import { moduleOf } from "./tables/shadow_tables.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 
@@ -93,93 +99,16 @@ export async function introspectSqlite(
   return { tables, leftOut, refusedWrites: refused, otherSchemas: [], functions: {} };
 }
 
-type ColumnRow = Awaited<ReturnType<typeof readColumns>>[number];
-
-/**
- * SQL that is true if `ANY` converts no values, as in a STRICT table. In other tables, `ANY`
- * converts strings to numbers. A view has the type of the table's column.
- */
-const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
-  "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
-
-async function readColumns(connection: Connection, view: string | null = null) {
-  return await selectNamed(
-    connection,
-    {
-      owner: cell.text("t.name"),
-      name: cell.text("c.name"),
-      type: cell.text(
-        `CASE WHEN upper(c.type) = 'ANY' AND ${hasStrictAny} THEN '' ELSE c.type END`,
-      ),
-      notNull: cell.flag(`c."notnull"`),
-      defaultSql: cell.textOrNull("c.dflt_value"),
-      /** The column's position in the primary key, from 1. 0 for a column outside of the key. */
-      keyPosition: cell.number("c.pk"),
-      // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
-      generated: cell.flag("c.hidden IN (2, 3)"),
-    },
-    `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
-     WHERE t.schema = 'main' AND c.hidden <> 1
-     AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
-     ORDER BY t.name, c.cid`,
-    ...(view === null ? [] : [view]),
-  );
-}
-
-async function readForeignKeys(
-  connection: Connection,
-): Promise<readonly (ForeignKeyDraft & { readonly owner: string })[]> {
-  const rows = await selectNamed(
-    connection,
-    {
-      owner: cell.text("t.name"),
-      table: cell.text(`f."table"`),
-      columns: cell.list(`json_group_array(f."from" ORDER BY f.seq)`),
-      to: cell.list<string | null>(`json_group_array(f."to" ORDER BY f.seq)`),
-    },
-    `FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name) AS f
-     WHERE t.schema = 'main' AND t.type = 'table'
-     GROUP BY t.name, f.id ORDER BY t.name, f.id DESC`,
-  );
-  return rows.map(({ to, ...key }) => ({
-    ...key,
-    schema: null,
-    references: to.includes(null) ? null : to.map(String),
-  }));
-}
-
-type UniqueIndex = Awaited<ReturnType<typeof readUniqueIndexes>>[number];
-
-async function readUniqueIndexes(connection: Connection) {
-  return await selectNamed(
-    connection,
-    {
-      owner: cell.text("t.name"),
-      /** True for the index of the primary key. A key without an index is the row id. */
-      isKey: cell.flag("i.origin = 'pk'"),
-      columns: cell.list<string | null>("json_group_array(c.name)"),
-      name: cell.text("i.name"),
-      partial: cell.textOrNull(
-        "CASE i.partial WHEN 1 THEN (SELECT sql FROM sqlite_schema WHERE name = i.name) END",
-      ),
-    },
-    `FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
-     JOIN pragma_index_info(i.name) AS c
-     WHERE t.schema = 'main' AND t.type = 'table' AND i."unique"
-     GROUP BY t.name, i.name, i.origin, i.partial`,
-  );
-}
-
 interface TableFacts {
   readonly table: ListedTable;
-  readonly columns: readonly ColumnRow[];
+  readonly columns: readonly CatalogueColumn[];
   readonly foreignKeys: readonly ForeignKeyDraft[];
-  readonly indexes: readonly UniqueIndex[];
+  readonly indexes: readonly CatalogueUniqueIndex[];
 }
 
 async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft> {
   const { table, columns, indexes } = facts;
-  const uniques = indexes.filter(({ partial }) => partial === null);
+  const uniques = indexes.filter(({ isPartial }) => !isPartial);
   const key = columns
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
@@ -232,14 +161,14 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
 
 /** Describes a unique index, unless it has an expression, or covers one column and all rows. */
 function describedIndex(
-  { name, partial, columns, isKey }: UniqueIndex,
+  { name, isPartial, statement, columns, isKey }: CatalogueUniqueIndex,
   { table, columns: all }: TableFacts,
 ): readonly IndexInfo[] {
   const names = columns.flatMap((column) => column ?? []);
-  if (isKey || names.length < columns.length || partial === null && names.length < 2) return [];
-  const { where } = partial === null
-    ? { where: null }
-    : parseCreateIndex(partial, table.name, all.map((column) => column.name));
+  if (isKey || names.length < columns.length || !isPartial && names.length < 2) return [];
+  const { where } = isPartial
+    ? parseCreateIndex(statement ?? "", table.name, all.map((column) => column.name))
+    : { where: null };
   return [{ name, columns: names, unique: true, where }];
 }
 
@@ -294,7 +223,7 @@ async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDr
 async function readHasNull(
   connection: Connection,
   table: ListedTable,
-  key: readonly ColumnRow[],
+  key: readonly CatalogueColumn[],
 ): Promise<boolean> {
   const open = key.filter(({ notNull }) => !notNull);
   if (open.length === 0) return false;

@@ -200,10 +200,10 @@ export async function readConstraints(
     connection,
     {
       owner: cell.text("k.conrelid"),
-      columns: cell.list(columnNames("k.conrelid", "k.conkey", "32767")),
+      columns: cell.list(columnNames("k.conrelid", "k.conkey")),
       schema: cell.textOrNull(schemaOf("f.oid", "m.nspname")),
       table: cell.textOrNull("f.relname"),
-      references: cell.list(columnNames("k.confrelid", "k.confkey", "32767")),
+      references: cell.list(columnNames("k.confrelid", "k.confkey")),
       definition: cell.text("pg_get_constraintdef(k.oid)"),
     },
     `FROM pg_constraint k
@@ -229,7 +229,8 @@ export function schemaOf(table: string, schema: string): string {
     THEN ${schema} END`;
 }
 
-function columnNames(table: string, numbers: string, count: string): string {
+/** Returns SQL for the names of columns, given by their numbers, as JSON in the same order. */
+export function columnNames(table: string, numbers: string, count = "32767"): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
     JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number

@@ -3,6 +3,7 @@ import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection, Driver } from "../../../../db/driver.ts";
 import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
+import { readUniqueIndexes } from "./sqlite_catalogue.ts";
 import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
 interface WrittenTable {
@@ -123,17 +124,10 @@ export async function reasonWithCollations(
   reason: string,
 ): Promise<string> {
   if (!reason.endsWith("no query solution")) return reason;
-  const used = await selectNamed(
-    connection,
-    { collation: "x.coll" },
-    `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS x
-     WHERE i.origin = 'pk' AND x.key GROUP BY x.coll ORDER BY x.coll`,
-    table,
-  );
+  const keys = (await readUniqueIndexes(connection, table)).filter(({ isKey }) => isKey);
+  const used = [...new Set(keys.flatMap(({ collations }) => collations))].sort();
   const missing = await Promise.all(
-    used.map(({ collation }) =>
-      missingIn(connection, sql`SELECT '' = '' COLLATE ${identifier(String(collation))}`)
-    ),
+    used.map((one) => missingIn(connection, sql`SELECT '' = '' COLLATE ${identifier(one)}`)),
   );
   const named = missing.filter((one) => one !== null);
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
