@@ -1,4 +1,9 @@
-import { ddlTokenPattern, unquoteIdentifier } from "../../sql/statements/normal_sql.ts";
+import {
+  blankToken,
+  ddlTokens,
+  nameOfToken,
+  splitAtCommas,
+} from "../../sql/statements/normal_sql.ts";
 
 import { isSameName } from "../../sql/fragment.ts";
 
@@ -22,8 +27,7 @@ export type ViewedColumn =
 
 /** Parses a view's definition from either engine. Returns null unless it is certainly simple. */
 export function parseSimpleView(definition: string): SimpleView | null {
-  const tokens = [...definition.matchAll(ddlTokenPattern)].map(([token]) => token)
-    .filter((token) => !blank.test(token));
+  const tokens = ddlTokens(definition).filter((token) => !blankToken.test(token));
   const begin = selectOf(tokens);
   const clauses = begin === null ? null : clausesOf(tokens.slice(begin));
   if (clauses === null) return null;
@@ -32,8 +36,6 @@ export function parseSimpleView(definition: string): SimpleView | null {
   const { table, alias } = from;
   return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
 }
-
-const blank = /^(?:\s|--|\/\*)/;
 
 /** Returns the index after SELECT, or null if the statement begins differently, such as by WITH. */
 function selectOf(tokens: readonly string[]): number | null {
@@ -94,18 +96,6 @@ function tableOf(
   return { table: { schema, name }, alias: alias ?? name };
 }
 
-function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[] {
-  const items: string[][] = [[]];
-  let depth = 0;
-  for (const token of tokens) {
-    if (token === "(") depth++;
-    if (token === ")") depth--;
-    if (token === "," && depth === 0) items.push([]);
-    else items.at(-1)?.push(token);
-  }
-  return items;
-}
-
 /** Parses `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
 function columnOf(item: readonly string[], alias: string): ViewedColumn {
   const rest = [...item];
@@ -118,10 +108,8 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
 }
 
 /** Returns the identifier that a token is, or null for a sign, a string or a number. */
-function nameOf(token: string | undefined): string | null {
-  if (token === undefined) return null;
-  if (/^["`[]/.test(token)) return unquoteIdentifier(token);
-  return /^[\p{L}_]/u.test(token) ? token : null;
+function nameOf(token = ""): string | null {
+  return /^["`[\p{L}_]/u.test(token) ? nameOfToken(token) : null;
 }
 
 function isWord(token: string | undefined, ...words: readonly string[]): boolean {

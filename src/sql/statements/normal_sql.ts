@@ -15,12 +15,10 @@ export function namesInSql(expression: string): readonly string[] {
 }
 
 function wordsOf(expression: string, tokens: RegExp): readonly string[] {
-  return [...expression.matchAll(tokens)].map(([token]) => token)
-    .filter((token) => !/^(?:\s|--|\/\*)/.test(token))
-    .map((token) => {
-      if (token.startsWith("'")) return token;
-      return (/^(?:"|[`[].)/.test(token) ? unquoteIdentifier(token) : token).toLowerCase();
-    });
+  return [...expression.matchAll(tokens)].flatMap(([token]) => {
+    if (blankToken.test(token)) return [];
+    return token.startsWith("'") ? token : nameOfToken(token).toLowerCase();
+  });
 }
 
 /** The pattern of an expression's tokens. Square brackets are array syntax, not quotes. */
@@ -28,13 +26,7 @@ export const standardSqlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 function isWrapped(words: readonly string[]): boolean {
-  if (words[0] !== "(") return false;
-  let depth = 0;
-  const end = words.findIndex((word) => {
-    if (word === "(") depth++;
-    return word === ")" && --depth === 0;
-  });
-  return end === words.length - 1;
+  return words[0] === "(" && closingParenthesis(words, 0) === words.length - 1;
 }
 
 /** The SQL syntax of an engine, for functions that compare expressions and split scripts. */
@@ -52,11 +44,43 @@ export interface SqlSyntax {
   endOf(script: string, at: number, token: string): number | null;
 }
 
+/** Matches white space and comments. */
+export const blankToken = /^(?:\s|--|\/\*)/;
+
 /** The pattern of the tokens in DDL: comments, quoted text, words, single characters. */
 export const ddlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-export function unquoteIdentifier(token: string): string {
+/** Returns the tokens of a DDL statement, of which no character is lost. */
+export function ddlTokens(statement: string): readonly string[] {
+  return [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
+}
+
+/** Returns the index of the parenthesis that closes the one at `open`, or else the length. */
+export function closingParenthesis(tokens: readonly string[], open: number): number {
+  let depth = 0;
+  const length = tokens.slice(open).findIndex((token) => {
+    if (token === "(") depth++;
+    return token === ")" && --depth === 0;
+  });
+  return length < 0 ? tokens.length : open + length;
+}
+
+/** Splits tokens at the commas outside of parentheses. */
+export function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[] {
+  const items: string[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (token === "," && depth === 0) items.push([]);
+    else items.at(-1)?.push(token);
+  }
+  return items;
+}
+
+/** Returns a token without quotes. A token that does not begin with a quote stays unchanged. */
+export function nameOfToken(token: string, quotes: RegExp = /^["`[]./): string {
   const last = token.at(-1) ?? "";
-  return token.slice(1, -1).replaceAll(last + last, last);
+  return quotes.test(token) ? token.slice(1, -1).replaceAll(last + last, last) : token;
 }

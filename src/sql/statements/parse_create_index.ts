@@ -1,5 +1,5 @@
 import { quoteText } from "../fragment.ts";
-import { ddlTokenPattern, unquoteIdentifier } from "./normal_sql.ts";
+import { closingParenthesis, ddlTokens, nameOfToken, splitAtCommas } from "./normal_sql.ts";
 
 /** The parts of an index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
@@ -23,26 +23,21 @@ export function parseCreateIndex(
 ): ParsedIndex {
   const spelled = new Map(columns.map((name) => [name.toLowerCase(), name]));
   const named = new Set<string>();
-  const all = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
-  const parts = [""];
-  let at = all.indexOf("(") + 1;
-  for (let depth = 1; at < all.length; at++) {
-    const token = all[at] ?? "";
-    if (token === "(") depth++;
-    if (token === ")" && --depth === 0) break;
-    if (token === "," && depth === 1) parts.push("");
-    else parts[parts.length - 1] += resolved(token);
-  }
-  const where = all.slice(at + 1).map(resolved).join("").trim().replace(/^WHERE\b/i, "").trim();
+  const all = ddlTokens(statement);
+  const open = all.indexOf("(");
+  const close = closingParenthesis(all, open);
+  const textOf = (tokens: readonly string[]) => tokens.map(resolved).join("").trim();
+  const parts = splitAtCommas(all.slice(open + 1, close)).map(textOf);
+  const where = textOf(all.slice(close + 1)).replace(/^WHERE\b/i, "").trim();
   return {
-    parts: parts.map((text) => text.trim().replace(direction, "").replace(collation, "")),
+    parts: parts.map((text) => text.replace(direction, "").replace(collation, "")),
     where: where === "" ? null : where,
     columns: [...named],
   };
 
   function resolved(token: string): string {
     if (comment.test(token)) return " ";
-    const word = /^["`[]/.test(token) ? unquoteIdentifier(token) : token;
+    const word = nameOfToken(token);
     const column = spelled.get(word.toLowerCase());
     if (column !== undefined && !token.startsWith("'")) named.add(column);
     const isText = token.startsWith('"') && column === undefined &&

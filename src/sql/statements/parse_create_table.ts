@@ -1,4 +1,10 @@
-import { ddlTokenPattern, unquoteIdentifier } from "./normal_sql.ts";
+import {
+  blankToken,
+  closingParenthesis,
+  ddlTokens,
+  nameOfToken,
+  splitAtCommas,
+} from "./normal_sql.ts";
 
 /** The parts of a CREATE TABLE statement of the service, or of one with similar syntax. */
 export interface ParsedTable {
@@ -46,23 +52,12 @@ export interface ParsedForeignKeyTarget {
 
 /** Parses a CREATE TABLE statement. Throws an Error if the statement has no list of definitions. */
 export function parseCreateTable(statement: string): ParsedTable {
-  const all = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
+  const all = ddlTokens(statement);
   const open = all.indexOf("(");
   if (open < 0) throw new Error("Cannot parse a CREATE TABLE statement without parentheses");
-  const definitions: ParsedDefinition[] = [];
-  let from = open + 1;
-  let depth = 1;
-  let at = from;
-  for (; at < all.length && depth > 0; at++) {
-    const token = all[at];
-    if (token === "(") depth++;
-    if (token === ")") depth--;
-    if (depth === 0 || (depth === 1 && token === ",")) {
-      definitions.push(parseDefinition(all.slice(from, at)));
-      from = at + 1;
-    }
-  }
-  return { definitions, options: all.slice(at).join("").trim() };
+  const close = closingParenthesis(all, open);
+  const definitions = splitAtCommas(all.slice(open + 1, close)).map(parseDefinition);
+  return { definitions, options: all.slice(close + 1).join("").trim() };
 }
 
 function parseDefinition(all: readonly string[]): ParsedDefinition {
@@ -157,11 +152,14 @@ function parseTarget(reader: TokenReader): ParsedForeignKeyTarget {
 class TokenReader {
   readonly #all: readonly string[];
   readonly #places: readonly number[];
+  /** The tokens at `#places`, which are all tokens except white space and comments. */
+  readonly #tokens: readonly string[];
   at = 0;
 
   constructor(all: readonly string[]) {
     this.#all = all;
-    this.#places = [...all.keys()].filter((index) => !blank.test(all[index] ?? ""));
+    this.#places = [...all.keys()].filter((index) => !blankToken.test(all[index] ?? ""));
+    this.#tokens = this.#places.map((place) => all[place] ?? "");
   }
 
   get length(): number {
@@ -187,20 +185,15 @@ class TokenReader {
 
   /** If the word follows after sort orders and conflict clauses, skips all, and returns true. */
   takesBefore(word: string): boolean {
-    let ahead = this.at;
-    while (
-      /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i.test(this.#token(ahead))
-    ) {
-      ahead++;
-    }
+    const skipped = /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i;
+    const ahead = this.#tokens.findIndex((token, at) => at >= this.at && !skipped.test(token));
     if (this.#token(ahead).toUpperCase() !== word) return false;
     this.at = ahead + 1;
     return true;
   }
 
   name(): string {
-    const token = this.#token(this.at++);
-    return /^["`['"]/.test(token) ? unquoteIdentifier(token) : token;
+    return nameOfToken(this.#token(this.at++), /^["`['"]/);
   }
 
   word(): string {
@@ -221,7 +214,7 @@ class TokenReader {
   /** Skips a token, or a whole group in parentheses. */
   skip(): void {
     if (this.#token(this.at) !== "(") this.at++;
-    else this.at = this.#closing() + 1;
+    else this.at = closingParenthesis(this.#tokens, this.at) + 1;
   }
 
   /** Returns the content of the parentheses that come next. */
@@ -247,19 +240,7 @@ class TokenReader {
     return this.#all.slice(this.#places[from], (this.#places[to - 1] ?? 0) + 1).join("");
   }
 
-  #closing(): number {
-    let depth = 0;
-    for (let index = this.at; index < this.length; index++) {
-      const token = this.#token(index);
-      if (token === "(") depth++;
-      if (token === ")" && --depth === 0) return index;
-    }
-    return this.length;
-  }
-
   #token(index: number): string {
-    return this.#all[this.#places[index] ?? -1] ?? "";
+    return this.#tokens[index] ?? "";
   }
 }
-
-const blank = /^(?:\s|--|\/\*)/;

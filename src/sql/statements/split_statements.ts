@@ -1,4 +1,4 @@
-import type { SqlSyntax } from "./normal_sql.ts";
+import { blankToken, type SqlSyntax } from "./normal_sql.ts";
 
 /**
  * Splits an SQL script into its statements, without semicolons. Semicolons in quotes, comments and
@@ -17,7 +17,7 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
   for (let at = 0; at < script.length;) {
     const token = tokenAt(script, at, syntax);
     if (token === ";" && depth === 0) end(at);
-    else if (!blank.test(token)) {
+    else if (!blankToken.test(token)) {
       const word = token.toUpperCase();
       if (hasBody(words)) {
         if (word === "CASE" || opensBody(word, words)) depth++;
@@ -36,8 +36,6 @@ export function isTransactionBoundary(statement: string): boolean {
   return /^(?:BEGIN|COMMIT|END|START\s+TRANSACTION|ABORT|PREPARE\s+TRANSACTION)\b/i.test(start) ||
     /^ROLLBACK\b(?!\s+(?:TRANSACTION\s+)?TO\b)/i.test(start);
 }
-
-const blank = /^(?:\s|--|\/\*)/;
 
 /** Returns true for statements with a body: CREATE TRIGGER, or CREATE FUNCTION with an SQL body. */
 function hasBody(words: readonly string[]): boolean {

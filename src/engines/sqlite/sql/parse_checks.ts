@@ -1,5 +1,5 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
-import { ddlTokenPattern, unquoteIdentifier } from "../../../sql/statements/normal_sql.ts";
+import { ddlTokens, nameOfToken } from "../../../sql/statements/normal_sql.ts";
 
 /** Returns the columns that a failed CHECK uses, as `columns` spells them, if one CHECK matches. */
 export function columnsOfCheck(
@@ -13,22 +13,13 @@ export function columnsOfCheck(
       name === null ? sql === failed || firstQuoted(sql) === failed : name === failed
     );
   if (check === undefined || another !== undefined) return [];
-  const named = new Set(tokensOf(check.sql).map((token) => nameOf(token).toLowerCase()));
+  const named = new Set(ddlTokens(check.sql).map((token) => nameOfToken(token).toLowerCase()));
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
 /** Returns a condition's quoted first name. SQLite reports only this name for such a condition. */
 function firstQuoted(text: string): string | null {
-  const [first = ""] = tokensOf(text);
-  return quoted.test(first) ? unquoteIdentifier(first) : null;
+  const [first = ""] = ddlTokens(text);
+  const name = nameOfToken(first);
+  return name === first ? null : name;
 }
-
-function tokensOf(text: string): readonly string[] {
-  return [...text.matchAll(ddlTokenPattern)].map(([token]) => token);
-}
-
-function nameOf(token: string): string {
-  return quoted.test(token) ? unquoteIdentifier(token) : token;
-}
-
-const quoted = /^["`[]/;

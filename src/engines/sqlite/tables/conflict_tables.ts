@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { ddlTokenPattern } from "../../../sql/statements/normal_sql.ts";
+import { blankToken, ddlTokens } from "../../../sql/statements/normal_sql.ts";
 
 /**
  * Returns the tables whose definitions say what happens to a row that violates a constraint, for
@@ -30,12 +30,10 @@ export async function sqliteConflictTables(
 
 /** Returns true if CREATE TABLE has a conflict clause other than ABORT, SQLite's default. */
 export function hasOnConflictClause(statement: string): boolean {
-  const words = [...statement.matchAll(ddlTokenPattern)].map(([token]) => token.toUpperCase())
-    .filter((token) => !blank.test(token));
+  const words = ddlTokens(statement.toUpperCase()).filter((token) => !blankToken.test(token));
   return words.some((word, index) =>
     word === "ON" && words[index + 1] === "CONFLICT" && resolutions.has(words[index + 2] ?? "")
   );
 }
 
 const resolutions: ReadonlySet<string> = new Set(["REPLACE", "IGNORE", "FAIL", "ROLLBACK"]);
-const blank = /^(?:\s|--|\/\*)/;
