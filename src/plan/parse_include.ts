@@ -186,7 +186,7 @@ function scanFilter(state: State): string {
   const { text, at: from } = state;
   for (let open = 0; state.at < text.length; state.at++) {
     const character = text.charAt(state.at);
-    if (character === '"' || character === "'") state.at = closingQuote(state, character, from);
+    if (character === '"' || character === "'") state.at = closingQuote(state, from);
     else if (character === "(") open++;
     else if (character === ")" && open-- === 0) break;
     else if (character === ";" && open === 0 && optionAt(text, state.at + 1) !== null) break;
@@ -194,12 +194,9 @@ function scanFilter(state: State): string {
   return text.slice(from, state.at);
 }
 
-function closingQuote({ text, at }: State, quote: string, from: number): number {
-  for (let end = at + 1; end < text.length; end++) {
-    const character = text.charAt(end);
-    if (character === "\\") end++;
-    else if (character === quote) return end;
-  }
+function closingQuote({ text, at }: State, from: number): number {
+  const quoted = readQuotedName(text, at);
+  if (quoted !== null) return quoted.end - 1;
   const position = at - from;
   throw filterError(
     position,

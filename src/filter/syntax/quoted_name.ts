@@ -19,12 +19,13 @@ export interface QuotedName {
   readonly end: number;
 }
 
-/** Reads the quoted name whose opening quote is at `at`. Returns null if no quote closes it. */
+/** Reads the quoted name whose opening quote is at `at`. Returns null if no equal quote closes it. */
 export function readQuotedName(text: string, at: number): QuotedName | null {
+  const quote = text.charAt(at);
   let name = "";
   for (let end = at + 1; end < text.length; end++) {
     const character = text.charAt(end);
-    if (character === '"') return { name, end: end + 1 };
+    if (character === quote) return { name, end: end + 1 };
     // As in a quoted value, a backslash before any character means this character.
     name += character === "\\" ? text.charAt(++end) : character;
   }

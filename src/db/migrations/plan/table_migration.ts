@@ -178,6 +178,26 @@ export function alter(
   return newStep(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
 }
 
+export function renameSteps(table: TableMigration): readonly MigrationStep[] {
+  const { existing, shape, columns: { renamed } } = table.pair;
+  const target = quoteIdentifier(shape.name);
+  const rename = `ALTER TABLE ${sqlName(existing)} RENAME TO ${target}`;
+  return [
+    ...table.of("renamed-table").map(() =>
+      newStep(rename, `${table.label}: rename from ${existing.name}`)
+    ),
+    ...[...renamed].map(([to, from]) => {
+      const action = `RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`;
+      return alter(table, action, `rename ${from} to ${to}`);
+    }),
+  ];
+}
+
+export function dropIndex({ label, pair }: TableMigration, name: string): MigrationStep {
+  const { schema } = pair.shape;
+  return newStep(`DROP INDEX ${sqlName({ schema, name })}`, `${label}: drop the index ${name}`);
+}
+
 export function missingIndexNames(table: TableMigration): ReadonlySet<string | null> {
   return new Set(
     [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>

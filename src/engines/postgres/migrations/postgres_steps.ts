@@ -9,9 +9,11 @@ import {
   addIndexSteps,
   alter,
   createIndexSteps,
+  dropIndex,
   indexesToDrop,
   inRenameOrder,
   newStep,
+  renameSteps,
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
@@ -71,30 +73,16 @@ function dropConstraint(
 }
 
 function renames(table: TableMigration): readonly MigrationStep[] {
-  const { pair: { existing, shape, columns: { renamed } } } = table;
+  const { schema } = table.pair.shape;
   return [
-    ...table.of("renamed-table").map(() =>
-      newStep(
-        `ALTER TABLE ${sqlName(existing)} RENAME TO ${quoteIdentifier(shape.name)}`,
-        `${table.label}: rename from ${existing.name}`,
-      )
-    ),
-    ...[...renamed].map(([to, from]) =>
-      alter(
-        table,
-        `RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`,
-        `rename ${from} to ${to}`,
-      )
-    ),
+    ...renameSteps(table),
     ...partsToRename(table).map(({ from, to, sql }) => {
       const purpose = `${table.label}: the name of ${from} follows`;
       const named = `${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`;
       return sql === null
         ? newStep(`ALTER TABLE ${table.name} RENAME CONSTRAINT ${named}`, purpose)
         : newStep(
-          `ALTER INDEX ${sqlName({ schema: shape.schema, name: from })} RENAME TO ${
-            quoteIdentifier(to)
-          }`,
+          `ALTER INDEX ${sqlName({ schema, name: from })} RENAME TO ${quoteIdentifier(to)}`,
           purpose,
         );
     }),
@@ -104,11 +92,6 @@ function renames(table: TableMigration): readonly MigrationStep[] {
 /** Returns the drops of constraints: foreign keys before the keys to which they refer. */
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
   const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
-  const dropIndex = (name: string | null) =>
-    newStep(
-      `DROP INDEX ${sqlName({ schema: table.pair.shape.schema, name: name ?? "" })}`,
-      `${table.label}: drop the index ${name}`,
-    );
   return [
     ...[...table.of("superfluous-foreign-key"), ...table.of("actions")].flatMap(({ existing }) =>
       drop(existing.name, `drop the foreign key of ${existing.columns}`)
@@ -121,10 +104,10 @@ function constraintDrops(table: TableMigration): readonly MigrationStep[] {
     ),
     ...table.of("superfluous-unique").flatMap(({ existing }) =>
       existing.index !== null
-        ? [dropIndex(existing.name)]
+        ? [dropIndex(table, existing.name ?? "")]
         : drop(existing.name, `${existing.columns} need not be unique any more`)
     ),
-    ...indexesToDrop(table).map(dropIndex),
+    ...indexesToDrop(table).map((name) => dropIndex(table, name)),
     ...table.of("key").flatMap(() => drop(table.pair.existing.keyName, "drop the key")),
   ];
 }

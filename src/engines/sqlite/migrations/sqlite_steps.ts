@@ -16,9 +16,11 @@ import {
   addIndexSteps,
   alter,
   createIndexSteps,
+  dropIndex,
   indexesToDrop,
   inRenameOrder,
   newStep,
+  renameSteps,
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
@@ -34,7 +36,7 @@ export async function sqliteMigrationSteps(
   const triggers = await otherTriggers(connection);
   const rebuilt = tables.filter(takesRebuild);
   return [
-    ...inRenameOrder(tables).flatMap(renames),
+    ...inRenameOrder(tables).flatMap(renameSteps),
     ...tables.flatMap(renamedIndexes),
     ...missing.flatMap(creation),
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
@@ -57,25 +59,6 @@ async function otherTriggers(connection: Connection): Promise<readonly OtherProg
   );
 }
 
-function renames(table: TableMigration): readonly MigrationStep[] {
-  const { existing, shape, columns: { renamed } } = table.pair;
-  return [
-    ...table.of("renamed-table").map(() =>
-      newStep(
-        `ALTER TABLE ${quoteIdentifier(existing.name)} RENAME TO ${quoteIdentifier(shape.name)}`,
-        `${table.label}: rename from ${existing.name}`,
-      )
-    ),
-    ...[...renamed].map(([to, from]) =>
-      alter(
-        table,
-        `RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`,
-        `rename ${from} to ${to}`,
-      )
-    ),
-  ];
-}
-
 function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   return partsToRename(table).flatMap(({ from, to, sql }) =>
     sql === null ? [] : [
@@ -90,13 +73,11 @@ function creation(table: TableShape): readonly MigrationStep[] {
 }
 
 function alterations(table: TableMigration): readonly MigrationStep[] {
-  const dropIndex = (name: string) =>
-    newStep(`DROP INDEX ${quoteIdentifier(name)}`, `${table.label}: drop the index ${name}`);
   return [
     ...table.of("superfluous-unique").flatMap(({ existing: { name } }) =>
-      name === null ? [] : [dropIndex(name)]
+      name === null ? [] : [dropIndex(table, name)]
     ),
-    ...indexesToDrop(table).map(dropIndex),
+    ...indexesToDrop(table).map((name) => dropIndex(table, name)),
     ...table.of("missing-column").map(({ declared }) => {
       const { text = "" } = definitionOf(table, declared) ?? {};
       const key = foreignKeyOf(table, declared);
