@@ -13,10 +13,10 @@ import type { Connection } from "../../../db/driver.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import {
-  type CatalogueColumn,
-  type CatalogueUniqueIndex,
-  readColumns,
-  readUniqueIndexes,
+  type FileColumn,
+  type FileUniqueIndex,
+  readFileColumns,
+  readFileUniqueIndexes,
 } from "./tables/sqlite_catalogue.ts";
 
 /**
@@ -29,9 +29,9 @@ export async function describeRecordedTable(
   connection: Connection,
 ): Promise<RecordedTable> {
   const { name, hasRowIds } = await findTable(table.name, connection);
-  const uniques = await readUniqueIndexes(connection, name);
+  const uniques = await readFileUniqueIndexes(connection, name);
   const keyMayBeRowId = hasRowIds && !uniques.some(({ isKey }) => isKey);
-  const found = recordedColumns(await readColumns(connection, name), keyMayBeRowId);
+  const found = recordedColumns(await readFileColumns(connection, name), keyMayBeRowId);
   const { columns, key } = withRowIdKey(found, table);
   const hidden = new Set(
     table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
@@ -70,7 +70,7 @@ async function findTable(
 }
 
 function recordedColumns(
-  rows: readonly CatalogueColumn[],
+  rows: readonly FileColumn[],
   keyMayBeRowId: boolean,
 ): RecordedColumns {
   const keyLength = rows.filter(({ keyPosition }) => keyPosition > 0).length;
@@ -115,7 +115,7 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
 
 /** Parses the index's statement, because PRAGMAs do not return expressions and conditions. */
 function toRule(
-  { statement, isPartial, columns: all, collations }: CatalogueUniqueIndex,
+  { statement, isPartial, columns: all, collations }: FileUniqueIndex,
   table: string,
   names: readonly string[],
 ): RecordedUniqueIndex {

@@ -30,11 +30,11 @@ import {
 } from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
 import {
-  type CatalogueColumn,
-  type CatalogueUniqueIndex,
-  readColumns,
-  readForeignKeys,
-  readUniqueIndexes,
+  type FileColumn,
+  type FileUniqueIndex,
+  readFileColumns,
+  readFileForeignKeys,
+  readFileUniqueIndexes,
 } from "./tables/sqlite_catalogue.ts";
 import { moduleOf } from "./tables/shadow_tables.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
@@ -50,9 +50,9 @@ export async function introspectSqlite(
   }
   const listed = await listFileTables(driver);
   const [columns, foreignKeys, indexes] = await Promise.all([
-    readColumns(driver),
-    readForeignKeys(driver),
-    readUniqueIndexes(driver),
+    readFileColumns(driver),
+    readFileForeignKeys(driver),
+    readFileUniqueIndexes(driver),
   ]);
   const drafts: TableDraft[] = [];
   const leftOut = [...listed.leftOut];
@@ -101,9 +101,9 @@ export async function introspectSqlite(
 
 interface TableFacts {
   readonly table: ListedTable;
-  readonly columns: readonly CatalogueColumn[];
+  readonly columns: readonly FileColumn[];
   readonly foreignKeys: readonly ForeignKeyDraft[];
-  readonly indexes: readonly CatalogueUniqueIndex[];
+  readonly indexes: readonly FileUniqueIndex[];
 }
 
 async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft> {
@@ -161,7 +161,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
 
 /** Describes a unique index, unless it has an expression, or covers one column and all rows. */
 function describedIndex(
-  { name, isPartial, statement, columns, isKey }: CatalogueUniqueIndex,
+  { name, isPartial, statement, columns, isKey }: FileUniqueIndex,
   { table, columns: all }: TableFacts,
 ): readonly IndexInfo[] {
   const names = columns.flatMap((column) => column ?? []);
@@ -177,7 +177,7 @@ async function draftView(
   { name, sql }: ListedTable,
   view: TableDraft["view"] = null,
 ): Promise<TableDraft> {
-  const columns = await readColumns(driver, name);
+  const columns = await readFileColumns(driver, name);
   const sample = await readInTime(
     () => readColumnSamples(connectionForViews(driver), { name, columns }),
     [],
@@ -223,7 +223,7 @@ async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDr
 async function readHasNull(
   connection: Connection,
   table: ListedTable,
-  key: readonly CatalogueColumn[],
+  key: readonly FileColumn[],
 ): Promise<boolean> {
   const open = key.filter(({ notNull }) => !notNull);
   if (open.length === 0) return false;

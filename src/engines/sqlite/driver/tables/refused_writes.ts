@@ -3,7 +3,7 @@ import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection, Driver } from "../../../../db/driver.ts";
 import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
-import { readUniqueIndexes } from "./sqlite_catalogue.ts";
+import { readFileUniqueIndexes } from "./sqlite_catalogue.ts";
 import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
 interface WrittenTable {
@@ -124,7 +124,7 @@ export async function reasonWithCollations(
   reason: string,
 ): Promise<string> {
   if (!reason.endsWith("no query solution")) return reason;
-  const keys = (await readUniqueIndexes(connection, table)).filter(({ isKey }) => isKey);
+  const keys = (await readFileUniqueIndexes(connection, table)).filter(({ isKey }) => isKey);
   const used = [...new Set(keys.flatMap(({ collations }) => collations))].sort();
   const missing = await Promise.all(
     used.map((one) => missingIn(connection, sql`SELECT '' = '' COLLATE ${identifier(one)}`)),

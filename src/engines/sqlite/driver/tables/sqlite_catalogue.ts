@@ -21,13 +21,13 @@ const columnFacts = {
   generated: cell.flag("c.hidden IN (2, 3)"),
 };
 
-export type CatalogueColumn = NamedRow<typeof columnFacts>;
+export type FileColumn = NamedRow<typeof columnFacts>;
 
 /** Reads the columns of one table or view, or of all tables. */
-export async function readColumns(
+export async function readFileColumns(
   connection: Connection,
   table: string | null = null,
-): Promise<readonly CatalogueColumn[]> {
+): Promise<readonly FileColumn[]> {
   return await selectNamed(
     connection,
     columnFacts,
@@ -39,7 +39,7 @@ export async function readColumns(
 }
 
 /** Reads the foreign keys of all tables. */
-export async function readForeignKeys(
+export async function readFileForeignKeys(
   connection: Connection,
 ): Promise<readonly (ForeignKeyDraft & { readonly owner: string })[]> {
   const rows = await selectNamed(
@@ -76,13 +76,13 @@ const uniqueIndexFacts = {
   collations: cell.list("json_group_array(c.coll ORDER BY c.seqno)"),
 };
 
-export type CatalogueUniqueIndex = NamedRow<typeof uniqueIndexFacts>;
+export type FileUniqueIndex = NamedRow<typeof uniqueIndexFacts>;
 
 /** Reads the unique indexes of one table, or of all tables. */
-export async function readUniqueIndexes(
+export async function readFileUniqueIndexes(
   connection: Connection,
   table: string | null = null,
-): Promise<readonly CatalogueUniqueIndex[]> {
+): Promise<readonly FileUniqueIndex[]> {
   return await selectNamed(
     connection,
     uniqueIndexFacts,
