@@ -34,7 +34,7 @@ async function install(): Promise<string | null> {
 async function run(program: string, args: readonly string[]) {
   const output = await new Deno.Command(program, {
     ...{ args: [...args], cwd: project.path },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
   }).output();
   const [stdout, stderr] = [output.stdout, output.stderr].map((one) =>
     new TextDecoder().decode(one)
