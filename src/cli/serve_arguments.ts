@@ -9,20 +9,20 @@ import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_key
 import { serveCommandLineOptions } from "./serve_options.ts";
 
 /**
- * The arguments for serving a database, a configuration file or the demonstration. By default, the
- * configuration file in the current folder is served.
+ * The arguments that start a service for a database, from a configuration file, or with example
+ * data. By default, the service uses the configuration file in the current folder.
  */
 export interface ServeCommand extends SourceArguments {
   readonly kind: "serve";
   readonly port: number | null;
   readonly host: string | null;
   readonly public: boolean;
-  /** The options of the service for proxies; absent if the arguments name none. */
+  /** The service's options for proxies; absent without `--trust-proxy` and `--mounted-at`. */
   readonly proxies?: Pick<ServeConfig, "abuseProtection" | "mountedAt">;
   readonly write: boolean;
   /** The key columns of views, and of tables without a primary key. */
   readonly keys: DeclaredKeys;
-  /** True if triggers in the database record the changes of all programs. */
+  /** True if triggers in the database record the row changes that any program makes. */
   readonly triggers: boolean;
   /** The Postgres schema with the change log; null for the default schema. */
   readonly changesSchema: string | null;
@@ -30,9 +30,9 @@ export interface ServeCommand extends SourceArguments {
   readonly search: boolean;
   /** True if the service has a dashboard. */
   readonly ui: boolean;
-  /** True to check every few seconds if tables have changed. */
+  /** True to check every few seconds if the schema of the tables has changed. */
   readonly watchSchema: boolean;
-  /** The kind of database whose row-level policies determine rights; null if the token does so. */
+  /** `supabase` if the database's policies decide what a user may do; null if the token decides. */
   readonly actAs: "supabase" | null;
   /** True if accounts can log in. */
   readonly users: boolean;

@@ -23,7 +23,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // A random secret prevents a warning. No cursor needs to be valid after this process ends.
+      // Prevents the warning about a missing secret. Cursors need not stay valid after a restart.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),

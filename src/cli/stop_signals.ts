@@ -10,7 +10,7 @@ export function onStopSignals(
   const terminate = () => stop("SIGTERM", false);
   // A terminal sends SIGINT to all processes of its group.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
-  // When a file changes, `--watch` ends the program, but not its process.
+  // With `--watch`, a changed file restarts the program in the same process, without a signal.
   globalThis.addEventListener("unload", terminate);
   Deno.addSignalListener("SIGINT", interrupt);
   if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);

@@ -3,7 +3,7 @@ import type { ClientEnvironment } from "../api/client_environment.ts";
 
 /** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
 export function browserEnvironment(): ClientEnvironment {
-  // Some runtimes lack some of these globals, although their types declare all.
+  // Some runtimes lack some of these globals, although TypeScript declares all of them.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
   const { document, navigator } = world;
   return {

@@ -13,7 +13,7 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
   return await runOverStore(command, { action: "read this outbox", creates: false }, {
     runtime,
     async work(store) {
-      // The command only counts and revives entries, for which it needs no rows and no engine.
+      // The command only counts, lists and requeues entries, so the outbox needs no search index.
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),

@@ -29,7 +29,7 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
 
 const width = 30;
 
-/** Prints the progress of indexing to the standard error: a bar on a terminal, else lines. */
+/** Prints the indexing progress to standard error: a bar on a terminal, else a line per index. */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();
@@ -48,7 +48,7 @@ export class ProgressBar {
     } else if (isDone) this.#write(`${index}: ${done} rows\n`);
   }
 
-  /** Ends the line of the progress, if one was printed. */
+  /** Ends the line of an unfinished progress bar. */
   end(): void {
     if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
   }

@@ -2,30 +2,30 @@ import { listenError } from "../../listen/listener.ts";
 import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 
 /**
- * Distributes the connections to one port among the workers. They share the port, and the kernel
- * chooses a worker for each connection. A worker that retires (is replaced) first excludes itself,
- * so that no connection waits in its queue when its socket closes.
+ * Distributes the connections to one port among the workers. The workers share the port, and the
+ * kernel chooses a worker for each connection. A worker that retires (is replaced) first receives
+ * no more new connections, so that no connection waits in its queue when its socket closes.
  */
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** Workers in the kernel's socket order: the last socket gets the index of a closed one. */
+  /** Workers in the kernel's socket order: the last socket takes the place of a closed socket. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 
-  /** Throws an Error with one sentence if another program uses the port. */
+  /** Throws an Error with a one-sentence message if another program uses the port. */
   constructor(host: string, port: number) {
     if (port !== 0) requireFree(host, port);
     this.#host = host;
     this.#port = port;
   }
 
-  /** Returns the order that makes the next worker listen. Workers start to listen in turn. */
+  /** Returns the message that makes a worker listen. Workers start to listen one by one. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }
 
-  /** Adds a worker that listens at this port, perhaps again after it was removed. */
+  /** Adds a worker that listens at this port, for the first time or again after a failure. */
   add(worker: WorkerProcess, port: number): void {
     this.#port = port;
     // If a worker stopped listening for lack of file descriptors, the list still contains it.

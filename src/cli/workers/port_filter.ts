@@ -5,10 +5,10 @@ import type { LeftOutSocket } from "./worker_process.ts";
  * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that closes
  * resets the connections in its queue, so it is excluded first until its queue is empty.
  *
- * `leftOut` contains the index of the excluded socket, in the order in which the sockets of the
- * port began to listen, and their number. When a socket closes, the last socket gets its index.
- * Null includes all sockets, also those that will be added. Throws if this process does not listen
- * at the port, or if the kernel refuses.
+ * `leftOut` contains the index of the excluded socket, and the number of all sockets of the port.
+ * The sockets have the order in which they began to listen. When a socket closes, the last socket
+ * gets its index. Null includes all sockets, also sockets that are added later. Throws if this
+ * process does not listen at the port, or if the kernel refuses the filter.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
@@ -39,7 +39,7 @@ type BpfProgram = readonly (readonly [code: number, then: number, otherwise: num
 /** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket. The last socket replaces the excluded socket. */
+/** Returns a program that chooses a random socket from all sockets except the excluded socket. */
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
   const [last, random] = [of - 1, 0xffff_f038];
   return [

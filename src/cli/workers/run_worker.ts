@@ -176,7 +176,7 @@ async function untilReady(app: App): Promise<void> {
 
 const askAgainMs = 250;
 
-/** Throws an Error with one sentence if workers would not share a configured store. */
+/** Throws an Error with a one-sentence message if workers cannot share a configured store. */
 export function requireSharedStores(config: CliService["config"]): void {
   for (const { isShared, label } of databasesOfApp(config)) {
     if (isShared) continue;

@@ -38,7 +38,7 @@ export class WorkerGroup {
 
   /**
    * Starts a worker, and resolves when it listens. Rejects with {@link WorkerEnded} if it ends
-   * before, and with an Error of one sentence if the first worker cannot use the port.
+   * earlier. If the first worker cannot use the port, rejects with an Error that says why.
    */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
@@ -144,7 +144,7 @@ export class Supervisor {
   /** Starts the workers, then prints the banner. Resolves with the exit code. */
   async run(count: number): Promise<number> {
     try {
-      // The first worker starts alone, so that a reason not to start is printed only once.
+      // The first worker starts alone, so that an error that prevents the start is printed once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);
@@ -245,5 +245,5 @@ const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** Signals within this time, in ms, count as one: a parent may repeat the terminal's signal. */
+/** Signals within this time, in ms, count as one: a parent process may repeat the signal. */
 const sameSignalMs = 100;

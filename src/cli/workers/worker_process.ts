@@ -18,10 +18,10 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker process for its supervisor. Promises for reports reject if the worker ends first. */
+/** A worker process. If it ends before it sends a report, the promise for this report rejects. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
-/** Called when a worker starts or stops to accept connections. */
+/** Called when a worker starts or stops accepting connections. */
 interface PortEvents {
   /** Called when the worker listens at this port, or listens again after a failure. */
   onListening(port: number): void;
@@ -91,7 +91,7 @@ export function startWorker(
     hasEnded: () => hasEnded,
     /** Sends an order to the worker. Has no effect if the worker has ended. */
     send,
-    /** Sends a signal. On Windows, which has none, the worker also stops gracefully. */
+    /** Sends a signal, or closes the channel on Windows. Both make the worker stop gracefully. */
     stop(signal: "SIGTERM" | "SIGINT") {
       if (hasEnded) return;
       if (Deno.build.os !== "windows") child.kill(signal);

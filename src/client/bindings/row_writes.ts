@@ -69,7 +69,7 @@ export function createRowWrites(transport: Transport) {
         if (waiting.size === 0) nextTags.clear();
       }
     },
-    /** Records that the collection has a stream. From then on, writes wait for their events. */
+    /** Records that there is a stream. From then on, a write completes only after its event. */
     begin() {
       hasStream = true;
     },

@@ -67,7 +67,7 @@ export function liveCollectionOptions<
     const query = queryString({ filter, select, include });
     rows = new SyncedRows({
       path: `${path}/subscribe${query}`,
-      // The cast is safe: the function's signature declares rows of the query's type.
+      // The cast is safe: `Row` is the type of the rows that the query returns.
       getKey: (row) => getKey(row as Row),
       ...{ seed, onStatus, writes },
     }, sink);
@@ -150,7 +150,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
   readonly #set: RowSet;
-  /** The rows in the collection with their keys, by their row ids as strings. */
+  /** The rows in the collection, each with its key. The map's keys are row ids as strings. */
   readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
   readonly #echoes = new Set<string>();
   #isClosed = false;
@@ -220,7 +220,7 @@ class SyncedRows<Row, Key> implements Subscriber {
     const known = this.#written.get(id);
     if (known !== undefined && known.key !== key) this.#remove(id);
     const type = known?.key === key ? "update" : "insert";
-    // The cast is safe: the service sends rows of the query, whose type is `Row`.
+    // The cast is safe: `Row` is the type of the rows that the query returns.
     this.#sink.write({ type, value: row as Row });
     this.#written.set(id, { key, row });
   }

@@ -17,7 +17,7 @@ export async function readEvents(
   signal: AbortSignal,
   { take, arrived }: StreamListener,
 ): Promise<void> {
-  // Node can lose the signal of `fetch` after the response, so the reader has the signal, too.
+  // After the response, Node's `fetch` may ignore its signal, so the reader uses the signal, too.
   const reader = body.pipeThrough(new TextDecoderStream(), { signal }).getReader();
   for (let text = "";;) {
     const { done, value } = await reader.read();

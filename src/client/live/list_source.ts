@@ -65,7 +65,7 @@ function createLiveListStore(
     lists.overlays?.closed();
   }
 
-  /** Runs `work`. If the set of rows or a function of the program throws, only this list closes. */
+  /** Runs `work`. If `work` throws, e.g. in a callback of the program, only this list closes. */
   function guard(work: () => void): void {
     try {
       work();
@@ -97,7 +97,7 @@ export interface LiveListQuery<
 > {
   /** The filter, as in a list request. */
   readonly filter?: FilterInput | undefined;
-  /** The order, as in a list request. NULL comes last. The primary key orders equal rows. */
+  /** The order, as in a list request. NULL is last. Rows with equal values are in key order. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
   /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
@@ -157,7 +157,7 @@ export function liveList(resource: HasHandle, options: UntypedListOptions = {}):
 }
 
 /**
- * Reads the rows of a live list once, as a seed with which another list can start, such as a list
+ * Reads the rows of a live list once. The result is the option `seed` of another list, for instance
  * in a page that a server has rendered. Rejects if the list cannot be opened.
  */
 export function prefetch<R extends ApiResource>(

@@ -24,7 +24,7 @@ export type FieldTypes = Readonly<Record<string, FieldType>>;
  */
 export type FieldType = string | readonly string[];
 
-/** The rows of a live list, with their position in the change log. A seed is valid JSON. */
+/** The rows of a live list as of one position in the change log. A seed is valid JSON. */
 export interface LiveSeed extends RowDescription {
   /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
@@ -40,8 +40,8 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token in the request. Otherwise the service sends all
-     * rows. The subscriber may have received a newer token since the request.
+     * True if the stream continues after the token in the request, even if the old stream has sent
+     * a newer token since. If false, the service sends all rows.
      */
     readonly isResumed: boolean;
     /** The number of streams that the client has requested so far, including this one. */
@@ -105,7 +105,7 @@ export type LiveStatus =
 
 /** A subscriber of a connection: a live list, an aggregate or a collection. */
 export interface Subscriber {
-  /** The path and query of the `/subscribe` request that would have the same events. */
+  /** The path and query of a `/subscribe` request that would receive the same events. */
   readonly path: string;
   /** Returns the position up to which the subscriber has all changes; null if it has no rows. */
   token(): string | null;
@@ -116,7 +116,7 @@ export interface Subscriber {
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream that continues after the subscribers' tokens, with all earlier commits. */
+  /** Opens a new stream, which sends each subscriber all changes after the subscriber's token. */
   reopen(): void;
   /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
   wake(): void;

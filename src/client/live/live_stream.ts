@@ -38,7 +38,7 @@ export async function readStream(
     });
     if (!response.body) throw await errorOfResponse(response);
     heard();
-    // With the signal, the body is cancelled even if the abort preceded the response.
+    // Passing the signal cancels the body even if the abort happened before the response.
     await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();

@@ -2,7 +2,7 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list with listeners, as the code that shows unconfirmed writes sees it. */
+/** A live list that has listeners, with the members that unconfirmed writes need. */
 export interface OpenList {
   /** The path of the resource, for example `/api/posts`. */
   readonly resource: string;
@@ -28,7 +28,7 @@ export interface OpenLists {
   readonly all: Set<OpenList>;
   /** The overlays of unconfirmed writes. Null if the program uses no outbox. */
   overlays: ShownOverlays | null;
-  /** Number of requested streams. A stream contains each write acknowledged before its request. */
+  /** Number of requested streams. A stream has all writes acknowledged before it was requested. */
   asked: number;
 }
 

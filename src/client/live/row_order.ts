@@ -6,7 +6,7 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 /**
  * Returns the comparison function of a list, which sorts as the service does: by the fields of
  * `orderBy`, then by the primary key. NULL is last in both directions. Numbers precede strings, and
- * strings are compared by code point. Throws for a path, because rows may lack its values.
+ * strings are compared by code point. Throws for a path (`author.name`): rows may lack its value.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [

@@ -1,7 +1,7 @@
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
-/** The sorted rows of a live list without unconfirmed writes, at one position of the change log. */
+/** The sorted rows of a live list as of one log position. They contain no unconfirmed writes. */
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();

@@ -1,6 +1,6 @@
 /** A value that changes over time. React, Svelte, Solid and Vue can bind to this interface. */
 export interface Store<T> {
-  /** Returns the current value. The object changes only when the value changes. */
+  /** Returns the current value. Until the value changes, every call returns the same object. */
   get(): T;
   /** Calls `listener` immediately and after each change. Returns a function that unsubscribes. */
   subscribe(listener: (value: T) => void): () => void;
@@ -19,7 +19,7 @@ export function createStore<T>(
   const store: Store<T> = {
     get: () => value,
     subscribe(listener) {
-      // Each subscription needs its own object, because a function can subscribe twice.
+      // Each subscription needs its own object, because the same listener may subscribe twice.
       const entry = () => listener(value);
       listeners.add(entry);
       if (listeners.size === 1) close = open();

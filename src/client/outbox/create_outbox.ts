@@ -39,7 +39,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
   const storage = isKept ? options.storage : memoryStorage();
-  // A browser may refuse its database, for instance in private windows.
+  // A browser may refuse to open an IndexedDB database, for instance in private windows.
   const opening = storage
     ? Promise.resolve(storage)
     // The cast is safe: without `storage`, `isKept` has found IndexedDB.
@@ -132,7 +132,7 @@ interface SendJobsOptions extends ConflictOptions, TabJobs {
 /** The token of each job's user, by job id. The job is never sent with another token. */
 type JobTokens = Map<string, Promise<Bearer>>;
 
-/** The pause of all jobs, of the jobs for one row, or of a resource with a rate limit. */
+/** A pause of all jobs, of the jobs for one row, or of the jobs for one resource (rate limit). */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -180,8 +180,8 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Locks the path of the created row, which later jobs use, unless another job for this path
-        // is already being sent.
+        // Locks the path of the created row, because later jobs use this path. If a job for this
+        // path is already being sent, that job has locked the path.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -219,7 +219,7 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   if (!signal.aborted) await book.change(job, changed);
 }
 
-/** Returns the token with which the job must be sent, if any. Throws if it must not be sent. */
+/** Returns the job's own token, if the job has one. Throws if the job must not be sent. */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,
@@ -243,7 +243,7 @@ function pauseAfter(
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  // Other thrown values than a `ServiceError` have none of these members.
+  // Thrown values other than a `ServiceError` have none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;

@@ -34,9 +34,9 @@ export interface Job {
   /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * The idempotency key of an earlier request to the same row that waited when this job was added.
-   * Once that request has been sent, the row's new ETag becomes `ifMatch`, and this member becomes
-   * null. Null without such a request.
+   * The idempotency key of an earlier request to the same row, which was waiting when this job was
+   * added; null if no request was waiting. Once the earlier request has been sent, the row's new
+   * ETag becomes `ifMatch`, and this member becomes null.
    */
   readonly after: string | null;
   /** How often `onConflict` has resolved a conflict of this job. */
@@ -78,8 +78,8 @@ export interface JobStorage {
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces a stored job by the result of `change`, and returns the new job. Changes nothing and
-   * returns undefined without such a job or without a result. The operation is atomic.
+   * Replaces a stored job by the result of `change`, and returns the new job. If there is no such
+   * job or the result is undefined, changes nothing and returns undefined. The operation is atomic.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
@@ -92,7 +92,7 @@ export function refusedJob(job: Job, error: JobProblem): Job {
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of the job that ends without a request: discarded, or impossible to store. */
+/** Returns a copy of a job that is never sent, because it was discarded or cannot be stored. */
 export function discardedJob(
   job: Job,
   slug: ServiceErrorSlug = "discarded",
@@ -128,9 +128,9 @@ export function reviveDeadJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // After these statuses, the service has stored the response under the key. After other statuses,
-  // the key is unused or belonged to another request. A 400 or 404 of a second attempt can come
-  // from a process that has not looked up the key.
+  // After these statuses, the service has stored the response under the idempotency key. After
+  // other statuses, the key is unused or belonged to another request. A 400 or 404 counts only at
+  // the first attempt: at a later attempt, the service may not have looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
     // If `slug` is undefined, `test` uses the string "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);
@@ -143,12 +143,12 @@ export function reviveDeadJob(
   };
 }
 
-/** Returns true if two states of a job have the same request and the same `state`. */
+/** Returns true if two versions of a job have the same request and the same `state`. */
 export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
 
-/** Returns the row that a job writes to: its path, or the id of the job that creates it. */
+/** Returns the path of the row that a job writes to, or the id of the job that creates the row. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,

@@ -22,7 +22,7 @@ export interface RowEffect {
 
 /** One tab's copy of the outbox's jobs, and its record of sent requests. */
 export interface TabJobs {
-  /** The jobs by id, in the order in which lists show them. */
+  /** The jobs by id, in the order in which live lists apply the jobs to rows. */
   readonly jobs: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
   /** How sent requests have changed ETags, by idempotency key, until lists show the changes. */
@@ -36,7 +36,7 @@ export interface JobViewInput extends TabJobs {
   readonly signal: AbortSignal;
 }
 
-/** The jobs of an outbox, and how many of them are waiting and refused. */
+/** The jobs of an outbox, with the number of waiting jobs and the number of refused jobs. */
 export interface OutboxState {
   /** The number of waiting writes. */
   readonly waiting: number;
@@ -51,7 +51,7 @@ export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
   /** Shows the stored jobs. A job that another tab has removed ends in this tab after a second. */
   showStored(stored: readonly Job[]): void;
-  /** Remembers the row's path and its new ETag after a sent job. */
+  /** Remembers the row's path and the row's new ETag after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;
   /** Resolves when lists show the job's effect. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;
@@ -74,7 +74,7 @@ export function createJobView(
     const before = jobs.get(id);
     const waiter = waiters.get(id);
     const isKnown = before && isSameRequest(before, job);
-    // The map's order is the order of effects. A request with a new key comes after all others.
+    // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);

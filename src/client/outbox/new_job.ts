@@ -44,8 +44,8 @@ export function newJob(
 
 /**
  * Returns a row's ETag after the sent requests that lists still show as overlays. If a list already
- * has a newer row, the user sees a mixture of both rows. The returned ETag is then outdated, so
- * that the service reports a conflict.
+ * has a newer version of the row, the user sees old overlays over the new version. The returned
+ * ETag is then outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;

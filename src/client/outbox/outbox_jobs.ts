@@ -7,7 +7,7 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
   add(job: Job): void;
   /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Stores that an attempt begins, with the row's path and ETag after earlier jobs. */
+  /** Stores that an attempt begins, and the path and ETag that the row has after earlier jobs. */
   prepare(job: Job): Promise<Job | undefined>;
   /** Removes a sent or discarded job from the storage. Shows its end, with the response's row. */
   end(job: Job, row?: JobRow | null): Promise<void>;
@@ -70,7 +70,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
     async end(job, row = null) {
       if (job.state === "sent") view.learn(job, row);
-      // The following jobs are updated first: a crash before the removal only repeats this job.
+      // Waiting jobs are updated first: after a crash between the steps, only this job is repeated.
       await release(job);
       await stored.end(job, row);
     },

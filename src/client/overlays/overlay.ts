@@ -11,6 +11,6 @@ export interface Overlay {
   readonly key: LiveRowId | null;
   /** The id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;
-  /** The fields that the write sets, without all other fields of the row. */
+  /** The fields that the write sets. The other fields of the row are missing. */
   readonly fields: LiveRow;
 }

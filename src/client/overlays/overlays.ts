@@ -15,7 +15,7 @@ import type { Transport } from "../../api/transport.ts";
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that received the write's event. They contain the write after the next token. */
+  /** The lists that received the write's event. At its next token, each list contains the write. */
   readonly echoes: Set<OpenList>;
   /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;
@@ -154,7 +154,7 @@ export class Overlays implements ShownOverlays {
 
   #resolve(write: ShownWrite): void {
     if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
-    // The id may belong to a later write by now: e.g. the same job, again after a conflict.
+    // A later write may have this id by now: a job keeps its id when it is sent again.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
     write.confirm();

@@ -77,7 +77,7 @@ function dataWorker(script: string): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
 }
 
-/** Lets other tasks run. Uses a timer: with messages, other tasks would wait longer in Deno. */
+/** Lets other tasks run. Uses a timer: with a MessageChannel, tasks would wait longer in Deno. */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
   return new Promise((resolve) => setTimeout(resolve, 0));

@@ -20,7 +20,7 @@ export interface NonceSearch {
   searchPart(): void;
   /** Verifies a nonce that a scan or a worker has found, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong solution was proposed. Only the plain scan is used then. */
+  /** Returns false after a wrong solution was proposed. From then on, only the plain scan runs. */
   isTrusted(): boolean;
   /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;

@@ -34,7 +34,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** Returns the input of a SIMD scan: hash state, block and mask, in the order of the memory. */
+/** Returns the input of a SIMD scan as the memory contains it: hash state, block, then mask. */
 export function simdScanInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemoryOffsets.mask / 4 + 1);
   input.set(midstate, simdMemoryOffsets.state / 4);

@@ -56,10 +56,10 @@ export function createCalls({ transport, path }: Handle): CallFactory {
   };
 }
 
-/** The length of a query string that is still sent in the URL. Most proxies allow 8 kB. */
+/** The maximum length of a query string in a URL. Most proxies allow 8 kB. */
 const maxQueryLength = 6_000;
 
-/** Returns a function that sends the same requests, and returns only the value or one member. */
+/** Wraps a call so that it returns only the value of the response, or one member of the value. */
 export function callForValue(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);

@@ -9,7 +9,7 @@ export interface CreateClientOptions {
   readonly basePath?: string | undefined;
   /**
    * The bearer token, or a function that returns it. The function is called for each request, and
-   * again with `refresh: true` after a 401. After null, the request has no token.
+   * again with `refresh: true` after a 401. If the function returns null, the request has no token.
    */
   readonly token?: string | TokenSource | undefined;
   /** The headers of every request. */
@@ -22,7 +22,7 @@ export interface CreateClientOptions {
   readonly pow?: ClientPow | undefined;
   /** Shows a CAPTCHA and returns its token. If absent, requests that need a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** The header that sends the CAPTCHA token. Default: the default header of the service. */
+  /** The request header for the CAPTCHA token. Default: the default header of the service. */
   readonly captchaHeader?: string | undefined;
   /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;

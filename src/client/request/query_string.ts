@@ -1,6 +1,6 @@
 /**
- * Returns the query string of a URL with its `?`, or the empty string without parameters. Undefined
- * and null parameters are omitted. Lists are joined by commas.
+ * Returns the query string of a URL with its `?`, or the empty string if there are no parameters.
+ * Undefined and null parameters are omitted. Lists are joined by commas.
  */
 export function queryString(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>

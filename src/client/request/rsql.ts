@@ -31,7 +31,7 @@ export type FilterOperand =
  * nested filter is enclosed in parentheses.
  *
  * @throws {TypeError} If a value is undefined, an unsupported object, or a number beyond 2^53 (use a
- * string or a bigint), or if a value is inside quotes or directly next to a character of a word.
+ * string or a bigint), or if a value is inside quotes or is only a part of a word.
  * @example
  * ```ts
  * import { rsql } from "@svc/resource-api/client";

@@ -74,7 +74,7 @@ export class ConflictError extends ServiceError {
   readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
     null;
 
-  /** The service's suggestion how to resolve the conflict, or null. */
+  /** The service's suggestion for resolving the conflict, or null. */
   // The cast is safe: the service sends a string or nothing.
   readonly suggestion: string | null = this.problem?.details?.suggestion as string | undefined ??
     null;
@@ -86,8 +86,8 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
   // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
   const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
-  // A problem document of the service refers to one of its pages, or has the form of a middleware's
-  // error. Any other response comes from a proxy or another service.
+  // In a problem document of the service, `type` is the path of a page about the problem, or
+  // `about:blank` for a middleware's error. Other responses come from a proxy or another service.
   const slug = "unexpected-answer";
   if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return errorOfProblem(problem, facts);
@@ -97,7 +97,7 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
 
 export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // The code is the slug in capitals, also for problems without a page: `HTTP_418`.
+  // The code is the slug in capitals, even if no page describes the problem: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }
