@@ -2,7 +2,7 @@ import type { CountOfGroup, MetricOfGroup } from "./metrics.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
 import type { ApiResource, FieldOf, SelectedRow } from "./rows.ts";
 
-/** The options of an aggregate, for each group of rows or for all rows together. */
+/** The options of an aggregate, which computes metrics of each group of rows, or of all rows. */
 export interface AggregateOptions<
   R extends ApiResource,
   Key extends FieldOf<R> = FieldOf<R>,
@@ -36,7 +36,7 @@ export interface AggregateOptions<
 
 /** The groups of an aggregate. */
 export interface Groups<Group> {
-  /** The groups in the requested order, or in the order of their keys. */
+  /** The groups, in the order that `orderBy` requests. Default: in the order of their keys. */
   readonly groups: Group[];
   /** True if there are more groups than `limit`. */
   readonly hasMore: boolean;

@@ -5,7 +5,7 @@ export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   : [Count] extends [false] ? unknown
   : { count?: number };
 
-/** @internal The results of one metric for a group, e.g. of `sum`, with a value for each field. */
+/** @internal The member of a group for one metric, such as `sum`, with a result for each field. */
 export type MetricOfGroup<
   Name extends string,
   Field,
@@ -18,9 +18,9 @@ export type MetricOfGroup<
 };
 
 /**
- * @internal The types of the metrics of a field, by the type of the field. A number that a double
- * cannot represent is a string, so the sum of integers can be a string. An average of integers is a
- * number.
+ * @internal The types of the metrics of a field, by the type of the field. The service returns a
+ * number as a string if a double cannot represent it, so the sum of integers can be a string. An
+ * average of integers is a number.
  */
 export interface MetricResults<Value> {
   /** The type of a sum. */
@@ -31,7 +31,7 @@ export interface MetricResults<Value> {
   value: Value;
 }
 
-/** @internal The options of an item of `include` with metrics, such as `sum:a,b`, or `never`. */
+/** @internal The metrics that an item of `include` requests, such as `sum:a,b`; else `never`. */
 export type MetricsIn<Item> = Item extends `${infer Path}(${infer Options}`
   ? Path extends `${string}.${string}` ? never
   : Options extends `${string}include:${string}` ? never
@@ -47,7 +47,7 @@ export type FieldsIn<Options, Metric extends string> = Options extends `${Metric
   ? Parts<Fields, ",">
   : never;
 
-/** @internal The metrics of related rows that the options of an `include` item request. */
+/** @internal The metrics of related rows, as the options of an item of `include` request them. */
 export type IncludedMetrics<Row, Options> =
   & CountOfGroup<
     "count:true" extends Options ? true : never,

@@ -48,7 +48,7 @@ export interface ListOptions<
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | null | undefined;
-  /** The number of rows to skip, at most 10,000. Set either this option or `cursor`. */
+  /** The number of rows to skip, at most 10,000. Cannot be combined with `cursor`. */
   readonly offset?: number | undefined;
   /** True to count all matching rows, `estimated` to estimate their number. Default: neither. */
   readonly totalCount?: boolean | "estimated" | undefined;

@@ -9,7 +9,7 @@ export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
 
-/** An `Api`: a type whose members, by path, describe the resources of a service. */
+/** An `Api`: a type that describes the resources of a service. Paths are the member names. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
 
 /** The requests that a client can send to one resource. */
@@ -26,7 +26,7 @@ export type ResourceClient<R extends ApiResource> =
 /** @internal `Requests` if the condition is true, or else `unknown`, which adds no members. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** @internal True unless `Body` is `never`, which means that the operation does not exist. */
+/** @internal True unless `Body` is `never`. An operation with the body `never` does not exist. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
 /** The batch requests that a client can send to one resource. */
@@ -37,7 +37,7 @@ export type BatchRequests<R extends ApiResource> =
     : UpsertBatches<R>)
   & OnlyWhere<Has<R, "delete">, DeleteBatches>;
 
-/** The requests that read rows, and the procedures of the resource. */
+/** The read requests and the procedures of a resource. */
 export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
   /** Returns one page of the rows that match the filter. */
   list<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
@@ -102,7 +102,7 @@ export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource, Options = RowWriteOptions> {
-  /** Creates a row. With `on`, changes the row that has the same unique key, if there is one. */
+  /** Creates a row. With `on`, changes the row with the same unique key if that row exists. */
   create(body: R["create"], options?: Options & UniqueKeyOption<R>): Promise<Tagged<R["row"]>>;
 }
 
@@ -138,8 +138,9 @@ export interface CreateBatches<R extends ApiResource> {
     options?: WriteRequestOptions,
   ): Promise<R["row"][]>;
   /**
-   * Creates any number of rows in successive batches, and returns their number. If a batch fails,
-   * the rows of earlier batches remain. The last call of `onProgress` received their number.
+   * Creates any number of rows in successive batches, and returns the number of rows. If a batch
+   * fails, the rows of earlier batches remain. The last call of `onProgress` received the number of
+   * these rows.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,

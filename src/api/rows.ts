@@ -73,7 +73,7 @@ type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
   >;
 };
 
-/** @internal The member of a row for the items of `include` that request metrics. */
+/** @internal The member `_aggregates` of a row: the metrics that items of `include` request. */
 type IncludedAggregates<R extends ApiResource, Included extends PropertyKey> =
   [MetricsIn<Included>] extends [never] ? unknown : {
     _aggregates: {
@@ -96,12 +96,12 @@ type IncludedRow<Value, Item> = Value extends readonly (infer Row)[] ? IncludedF
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
-/** @internal A related row. An item with options can select fewer fields, or add further rows. */
+/** @internal A related row. Options in `include` can omit fields of the row or add more rows. */
 type IncludedFields<Row, Item> = Item extends `${string}(${string}` ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** @internal Members of a row whose types are unknown, such as the related rows of related rows. */
+/** @internal The members of unknown types that a related row can have, e.g. its related rows. */
 interface FurtherFields {
   /** A member of unknown type. Check its value before you use it. */
   readonly [name: string]: unknown;

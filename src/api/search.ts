@@ -10,7 +10,7 @@ export interface SearchInput extends RequestOptions {
   readonly limit?: number | undefined;
   /** The number of rows to skip. */
   readonly offset?: number | undefined;
-  /** True to return `highlights`: the found fields, in which the words are marked. */
+  /** True to return `highlights`: the matching fields as HTML in which the words are marked. */
   readonly highlight?: boolean | undefined;
 }
 
@@ -20,6 +20,6 @@ export interface SearchResult<Row> {
   readonly items: Row[];
   /** The number of all rows that were found. */
   readonly total: number;
-  /** HTML in which `<em>` marks the found words, by row id and field name. */
+  /** By row id and field name: parts of the field as HTML, in which `<em>` marks the words. */
   readonly highlights?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }

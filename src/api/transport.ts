@@ -11,9 +11,10 @@ export interface Transport {
   /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**
-   * Sends a request: adds the token, refreshes it once after a 401, and solves challenges. Returns
-   * a successful response of the requested type, or a 304. Throws a {@link ServiceError} for other
-   * responses, such as a proxy's page with status 200. If the signal aborts, throws its reason.
+   * Sends a request: adds the token, refreshes it once after a 401, and solves challenges (proof of
+   * work or CAPTCHA). Returns a successful response of the requested type, or a 304. Throws a
+   * {@link ServiceError} for other responses, such as a proxy's page with status 200. If the signal
+   * aborts, throws its reason.
    */
   send(request: ClientRequest): Promise<Response>;
   /** Objects that all parts of a client share, such as the connection of its live lists. */

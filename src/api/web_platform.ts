@@ -1,7 +1,7 @@
 /** Types of web APIs that not every runtime declares. The client uses an API only if it exists. */
 
 export interface WebLocks {
-  /** Runs `work` while it holds the lock. With `ifAvailable`, passes null if the lock is taken. */
+  /** Waits for the lock, and holds the lock while `work` runs. */
   request<T>(
     name: string,
     options: WebLockOptions,

@@ -102,7 +102,7 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the response was sent, or can no longer be sent. Without this promise,
+   * A promise that ends when the response was sent or can no longer be sent. Without this promise,
    * only the request's abort signal shows that the client of a live stream has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
@@ -265,7 +265,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Reads the options of the resources. If `actAs` is set, checks its database roles, too. */
+/** Reads the options of the resources, and checks the database roles that `actAs` names. */
 async function readConfig(
   given: OpenConfig,
   { resolved: { actAs }, runtime, observability }: AppContext,

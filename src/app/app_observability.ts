@@ -78,7 +78,7 @@ export interface AppObservability {
   readonly runtime: Runtime;
   /** Returns the configuration, with drivers that measure statements if metrics or spans are on. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
-  /** Returns a `fetch` that measures and logs requests, or the app's `fetch` if both are off. */
+  /** Returns the app's `fetch`, wrapped for the enabled metrics, spans and logs of requests. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   measure(parts: MeasuredComponents): void;
   close(): void;
@@ -161,7 +161,7 @@ function createTransactionMetrics(
   };
 }
 
-/** Returns the configuration with drivers that metrics and spans measure. Wraps no driver twice. */
+/** Wraps each driver of the configuration once, so that the driver records metrics and spans. */
 async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

@@ -103,7 +103,7 @@ export async function addMcpRoute(
   });
 }
 
-/** Bundlers do not follow an import with a variable path, so apps without MCP omit the package. */
+/** Bundlers do not follow a variable import path, so a bundle does not include the MCP SDK. */
 const creator = "../mcp/mcp_responder.ts";
 
 const mcpPath = "/__service/mcp";

@@ -144,7 +144,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user. This does not count against the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The mount path is empty: views only read, and responses to reads contain it only in problems.
+  // The mount path is empty. A view only reads, so only its problem responses contain this path.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -181,7 +181,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // The problems of this app have their own pages, below the app's own path.
+    // This app serves the pages about problem types, because their URLs begin with the app's path.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -25,8 +25,8 @@ export interface CheckedRow<Name extends string = string> {
   /** The values of the update, which must differ from the stored values. Default: no values. */
   readonly update?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * The operations that each user may do, separated by spaces: `read`, `update`, `delete`,
-   * `subscribe`, `read.FIELD` for a stored row, `create` for a new row, `""` for none.
+   * The operations that each user may do, separated by spaces, or `""`. For a stored row, these are
+   * `read`, `read.FIELD`, `update`, `delete` and `subscribe`. For a new row, `create`.
    */
   readonly rights: { readonly [user in Name]: string };
 }
@@ -167,7 +167,7 @@ async function differenceOf(
 /** The options with which resources that require `If-Match` accept a write. */
 const anyVersion = { ifMatch: "*" };
 
-/** Runs an operation. Returns null, or a reason if the operation succeeded without the right. */
+/** Runs an operation. Returns null, or a reason if its result shows that the right is missing. */
 async function run(
   operation: string,
   { resource, id, create, update = {} }: CheckedRow,
@@ -196,7 +196,7 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user cannot filter by the key. A list has the same scope as `get`, which has succeeded.
+    // The user cannot filter by the key. A list has the scope of `get`, and `get` has succeeded.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

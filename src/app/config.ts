@@ -88,7 +88,7 @@ export interface AppConfig {
    * security determines which rows the user can use. Default: the login role runs every statement.
    */
   readonly actAs?: ActAsOptions | undefined;
-  /** Hono middleware. It runs in this order, after the user is identified and before all routes. */
+  /** Hono middleware, in the order of execution. Runs after user identification, before routes. */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Cross-origin requests. `true` allows every origin, without credentials. Default: off. */
   readonly cors?: boolean | CorsOptions | undefined;
@@ -138,7 +138,7 @@ export interface AppConfig {
   readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
-  /** `production` rejects settings that are only for development. Default: `SERVICE_ENV`. */
+  /** `production` rejects development settings. Default: environment variable `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
   /** Clock, random numbers, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
@@ -161,8 +161,8 @@ export interface AuthOptions {
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
   /**
-   * The time after which the service reads a session, API key or account from the store again, in
-   * milliseconds, for requests and for open streams. Default: 5,000.
+   * How long the service uses a session, API key or account before the next read from the store, in
+   * milliseconds. Applies to requests and to open streams. Default: 5,000.
    */
   readonly recheckMs?: number | undefined;
   /**

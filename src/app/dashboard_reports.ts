@@ -53,7 +53,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
       filter: printMaskedFilter(filter, table, isShown),
-      // True if the stream has sent all changes; null for an aggregate, which sends only results.
+      // True if the stream has sent all known changes. Null for aggregates: they send no changes.
       isLive: isAggregate ? null : stream.isLive,
       // True if a multiplexed stream (one response for several streams) carries the stream.
       isPart: part !== null,
@@ -75,7 +75,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
 
 const maxStreams = 500;
 
-/** Returns the IP address from the session's quota slot. Sessions have no copy, to save memory. */
+/** Returns the IP address of a session. To save memory, only the quota slot contains it. */
 function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
@@ -188,7 +188,7 @@ function wrongIds(): Problem {
   );
 }
 
-/** Creates the report of the 100 callers that used most of a limit, according to this process. */
+/** Creates the report of the 100 callers nearest to a limit, as counted by this process. */
 function createBudgetsReport(guard: Pick<Guard, "limits">): Report {
   return {
     name: "budgets",

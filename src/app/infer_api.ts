@@ -134,14 +134,14 @@ export type InferredMembers<
     >);
 };
 
-/** @internal The nested rows that a new row's body can contain for a relation to resources. */
+/** @internal The related rows that a new row's body can create or connect, for one relation. */
 export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
   ? unknown
   : Type extends "hasMany" | "manyToMany"
     ? readonly InferredNested<Target>[] | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** @internal The changes of related rows that a body can contain for a relation to resources. */
+/** @internal The changes of related rows that a body can contain, for one relation. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];

@@ -14,7 +14,7 @@ import type { ActAsRoleRights, ParsedConfig } from "./resolve_resources.ts";
 
 /**
  * Checks the roles of `actAs`, and limits the resources to the rights of these roles. Throws a
- * plain Error if the service cannot switch to a role, or if policies do not restrict it.
+ * plain Error if the service cannot switch to a role, or if policies do not restrict a role.
  */
 export async function openActAs<Config extends ParsedConfig>(
   given: Config,
@@ -59,7 +59,7 @@ export async function openActAs<Config extends ParsedConfig>(
         if (reader !== undefined) return byRole.get(reader) ?? null;
         const all = facts.rights.filter((one) => one.table === table);
         const own = all.find(({ role }) => role === (system ?? facts.login?.name));
-        // If the table does not exist, a later check of the tables reports it.
+        // `all` is empty if the table does not exist. A later check reports the missing table.
         return all.length === 0 || own !== undefined && isReader(own) ? db.driver : null;
       },
       inEachRole: (resources) =>

@@ -30,7 +30,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime) {
       consequence: "cursors end with this process",
       isProduction,
     }, runtime),
-    // The environment variables of missing secrets. The app uses random secrets instead.
+    // The environment variables whose secrets are missing. The app then uses random secrets.
     missingSecrets: missingSecrets(config, runtime),
     // True if the app serves the OpenAPI document and the schema below `/__service`.
     describes: read.openapi !== false,

@@ -44,7 +44,7 @@ export interface ActAsRoleRights {
   readonly identityOf: NonNullable<Resource["identityOf"]>;
   /** Returns a function that finds a caller's rights to columns. Null if no role lacks a right. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
-  /** Returns the driver of a role that can read the whole table, or null without such a role. */
+  /** Returns a driver whose role can read the whole table, or null if no role can read it. */
   driverOf(table: TableInfo): Driver | null;
   inEachRole(
     resources: readonly Resource[],
@@ -55,7 +55,7 @@ export interface ParsedConfig extends OpenConfig {
   readonly resources: readonly CheckedDefinition[];
 }
 
-/** Resolves the resources of an app. Relations look up their resources after all are resolved. */
+/** Resolves the resources of an app. Relations can use resources that are resolved later. */
 export function resolveResources(
   config: ParsedConfig,
   { resolved, guard, hubs, searchIndexes, recordings, facts, roleRights, acting, runtime }:

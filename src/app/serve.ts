@@ -6,7 +6,7 @@ import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 
-/** The configuration of {@link serve}: the options of the app, of the listener and of its stop. */
+/** The configuration of {@link serve}: options of the app, of the listener and of the shutdown. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
@@ -52,7 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // The handlers are installed first: `onListen` can make a parent process send a signal.
+        // Signal handlers come first: `onListen` can make a parent process send a signal.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -68,7 +68,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // By default, only SIGTERM waits for load balancers. SIGINT comes from a keyboard.
+  // By default, only SIGTERM delays the stop for load balancers. SIGINT comes from a keyboard.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>
@@ -99,7 +99,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, its handlers stay until `exitSoon`, because the signal can arrive twice.
+    // After a signal, a timer calls `release` later, because the signal can arrive twice.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
@@ -114,7 +114,7 @@ function stopSignals(): readonly Deno.Signal[] {
 /** Time after SIGTERM in which load balancers see the 503 of `/readyz`, in milliseconds. */
 const termDrainMs = 3_000;
 
-/** Signals within this time, in ms, count as one: the terminal and a parent can both send one. */
+/** Signals within this time, in ms, count as one: terminal and parent can send the same signal. */
 const sameSignalMs = 100;
 
 /** Exits the process soon, because an open stream or a timer would keep it alive. */
@@ -122,5 +122,5 @@ function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }
 
-/** How long code that waits for `finished` can still run, in milliseconds. */
+/** The time in which code after `await server.finished` can still run, in milliseconds. */
 const exitDelayMs = 500;

@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports the columns by which a scope finds related rows without an index. Reports each once. */
+/** Reports once each column by which a scope finds related rows without an index. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {
@@ -89,7 +89,7 @@ function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Tria
   return trials;
 }
 
-/** Throws for a comparison of an enum column with a value that it never has (a misspelt role). */
+/** Throws if a filter compares an enum column with an unknown value, such as a misspelt role. */
 function requireEnumValues(filter: Filter): void {
   if (filter.kind === "related") return requireEnumValues(filter.filter);
   if (filter.kind !== "compare") return termsOnSameRow(filter).forEach(requireEnumValues);
@@ -118,7 +118,7 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
   }
 }
 
-/** Returns the filter of a test call, or null if it matches no row or the function has thrown. */
+/** Returns the filter of a test call; null for `all()` or `none()`, or if the function threw. */
 async function tryScope(
   { name, policyName, caller, isGiven, call }: Trial,
   { table, driver, policy, identityOf }: Resource,

@@ -22,7 +22,7 @@ export interface ActAsOptions {
   readonly system?: string | undefined;
 }
 
-/** Returns the function that finds a caller's role and settings. It throws plain Errors. */
+/** Returns a function that finds a caller's role and settings. The function throws plain Errors. */
 export function identityFunction(
   { roles, as }: ActAsOptions,
 ): (user: User | null) => Required<ActAsIdentity> & { settings: Record<string, string> } {
@@ -35,7 +35,7 @@ export function identityFunction(
     }
     const names = new Set<string>();
     for (const [name, value] of Object.entries(settings)) {
-      // Policies read claims as JSON, in which an escape such as `\u0041` can encode any character.
+      // A policy can parse the value as JSON, so the check also decodes escapes such as `\u0041`.
       const read = String(value).replace(
         /\\(?:u([\da-f]{4})|.)/gis,
         (all, hex?: string) => hex === undefined ? all : String.fromCharCode(parseInt(hex, 16)),

@@ -3,7 +3,7 @@ import type { User } from "./authorize.ts";
 
 /** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user. One credential must always return the same object, by which streams are grouped. */
+  /** The user: always the same object for one credential, because streams are grouped by object. */
   readonly user: User;
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
@@ -43,21 +43,21 @@ export interface Authenticator {
   /**
    * Identifies the sender of a request. Returns null if the request has no credential of this kind,
    * so that the next authenticator is called. Throws a `Problem` with 401 for an invalid credential
-   * of this kind. Called for each request, so it should cache results. A synchronous result creates
-   * no promise.
+   * of this kind. Called for each request, so it should cache results and return a cached result
+   * without a promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
   /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch` function. */
   readonly routes?: Router | undefined;
-  /** The OpenAPI security schemes by name. A credential of any of them is enough. */
+  /** The OpenAPI security schemes by name. A request needs a credential of only one scheme. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
   /** Releases what the authenticator uses. Called when the app is closed. */
   close?(): Promise<void>;
 }
 
 /**
- * An authenticator that needs the store, the database or the limits of its app, as `jwtAuth`,
- * `apiKeyAuth` and `passwordAuth` return it.
+ * The definition of an authenticator that needs the store, the database or the limits of its app.
+ * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return definitions.
  */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */

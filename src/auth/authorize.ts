@@ -19,10 +19,10 @@ export interface Grant {
 }
 
 /**
- * Returns the right to access rows. First, the option `public` can grant all or some rows to every
- * caller. If it grants none, a caller without a user gets a 401, and the scope decides for a user.
- * Without a scope, or if it returns `none()`, throws a 403. An error of a scope is rethrown, so
- * that the request ends without a right.
+ * Returns the right to access rows: the rows that the option `public` grants to every caller, and
+ * the rows that the scope grants to the user. If neither grants a row, throws a 401 for a caller
+ * without a user, and a 403 for a user. A missing scope grants no row. If a scope throws an error,
+ * this error is rethrown, so that the request ends without a right.
  */
 export function authorize(
   access: Access,
@@ -94,21 +94,21 @@ function grant(access: Access, user: User | null, rows: Filter, visible: Filter)
   return { access, user, rows, visible } as Grant;
 }
 
-/** The kinds of access that scopes grant, by the effect of an operation on rows. */
+/** The kinds of access that scopes grant. An operation needs the kind of its effect on rows. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
- * The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, a template of `rsql`, or a
- * combination with policies and quantifiers. In all of these, values are data and never syntax.
+ * The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, an `rsql` template, or a
+ * combination of filters, policies and quantifiers. In these forms, values are data, never syntax.
  */
 export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
 
 /**
  * A scope's filter as a concatenated string. Access is denied by an empty string, and by a
- * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter, so that
- * a user's value in it can change the filter.
+ * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter.
+ * Therefore a user's value in the string can change the filter.
  *
- * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
+ * @deprecated Use `eq` and the other builders, or `rsql`, in which a value never becomes syntax.
  */
 export type ScopeText = string;
 
@@ -136,7 +136,7 @@ export interface PublicOptions<Of = AnyTable> {
 
 /** The scopes of a resource, which say who may access which rows. Default: no access. */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
-  /** Lets every caller read, subscribe, or both (`true`). Writes are never public. */
+  /** `true` lets every caller read and subscribe. Options can allow less. No write is public. */
   readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;
@@ -151,9 +151,9 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
 }
 
 export interface AccessPolicy {
-  /** The accesses that every caller has to all rows. */
+  /** The kinds of access that every caller has to all rows. */
   readonly public: ReadonlySet<Access>;
-  /** The accesses that every caller has to some rows, with functions that return the filter. */
+  /** By kind of access: the function that returns the filter of the rows that are public. */
   readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
   /** Converts the result of a scope to a filter. `name` is e.g. `auth.read`. */

@@ -39,7 +39,7 @@ export interface PolicyOptions<U extends User = User> {
  * @param table The table whose rows the policy describes, or the name of an introspected table.
  * @param name The name for messages and for the dashboard, such as `admin of the team`.
  * @param rows Returns the rule for a user.
- * @throws {Error} If the name or the list of samples is empty, or the table is not a table.
+ * @throws {Error} If the name or the list of samples is empty, or `table` is not a table.
  *
  * @example
  * ```ts

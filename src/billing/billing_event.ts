@@ -1,4 +1,4 @@
-/** The type of a billing event. All providers have the same types. */
+/** The type of a billing event. The types are the same for all providers. */
 export type BillingEventType =
   | "checkout.completed"
   | "subscription.created"
@@ -8,7 +8,7 @@ export type BillingEventType =
   | "payment.failed"
   | "unknown";
 
-/** The status of a subscription. All providers have the same statuses. */
+/** The status of a subscription. The statuses are the same for all providers. */
 export type SubscriptionStatus =
   | "active"
   | "trialing"
@@ -48,9 +48,9 @@ export interface BillingSubscription {
  * coupon of 100 % or a credit note. `proration`: the customer paid for a part of a period.
  * `no-plan`: the paid prices belong to no plan. `no-credits`: the paid plans have no credits.
  * `quantity`: the quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a
- * change of plan was not paid with money. `unknown-price`: the provider does not report what was
- * bought at that time. `other-event`: another event, such as that of the invoice, grants the
- * credits. `no-account`: the payment names no account.
+ * change of plan was not paid with money. `unknown-price`: the provider does not report which
+ * prices were paid. `other-event`: another event, such as that of the invoice, grants the credits.
+ * `no-account`: the payment names no account.
  */
 export type NotGranted =
   | "zero-amount"

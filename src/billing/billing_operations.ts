@@ -16,7 +16,7 @@ import type { KeyValue } from "../kv/key_value.ts";
 import { deriveKey } from "../runtime/derive_key.ts";
 import { billingKeys } from "./webhook/billing_keys.ts";
 
-/** A checkout to create: of a plan, or of a list of prices. */
+/** A request for a checkout, in which a customer buys a plan or a list of prices. */
 export interface CheckoutRequest {
   /** The account that receives the credits of the purchase. */
   readonly account: string;
@@ -104,7 +104,7 @@ export function createBillingOperations(options: BillingOperationsOptions): Bill
   };
 }
 
-/** Returns the provider's function that creates a portal. Throws a 501 if it has none. */
+/** Returns the function that creates a portal. Throws a 501 if the provider offers no portal. */
 export function portalOf(provider: BillingProvider): NonNullable<BillingProvider["createPortal"]> {
   if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
   return provider.createPortal.bind(provider);
@@ -187,13 +187,13 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes; all verify them. Null means a random secret in the store. */
+  /** The first secret creates codes, and all secrets verify codes. Null: a random stored secret. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
 }
 
-/** Creates and verifies codes of checkouts, because some providers let buyers change metadata. */
+/** Creates and verifies codes, which show whether a buyer changed the metadata of a checkout. */
 export class CheckoutCodes {
   readonly #options: CheckoutCodesOptions;
   #keys: readonly Uint8Array[] | null = null;

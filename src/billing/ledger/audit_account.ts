@@ -20,11 +20,11 @@ export interface AccountAudit {
   readonly faults: readonly string[];
 }
 
-/** Adds up an account's entries up to those in `state`, and compares the sum with the balance. */
+/** Adds up the first `state.seq` entries of an account, and compares the sum with the balance. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // Stops at the last entry of `state`. Later operations never change earlier entries.
+  // Stops after `state.seq` entries. Later operations add entries, but change no earlier entry.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // The cast is safe, because no other code writes below this prefix.

@@ -54,7 +54,7 @@ export interface ReserveResult extends LedgerResult {
 
 /** Options for committing a reservation. */
 export interface CommitOptions {
-  /** Number of credits to charge. The rest returns to the balance. Default: all reserved. */
+  /** Number of credits to charge. The rest returns to the balance. Default: the reserved number. */
   readonly amount?: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface CreditsLedger {
    * returns the first reservation with its current `state`.
    */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
-  /** Ends a reservation and charges used credits. `ok` is false after a release or the expiry. */
+  /** Ends a reservation and charges `amount`. `ok` is false after a release or the expiry. */
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
@@ -120,7 +120,7 @@ export interface CreditsLedger {
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
   /** Returns the account and credits of the grant with this key, or null without such a grant. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
-  /** Adds up the entries of one account or of all, and compares each sum with the balance. */
+  /** Adds up the entries of one account or all accounts, and compares each sum with the balance. */
   audit(account?: string): Promise<readonly AccountAudit[]>;
   /** Closes the store, unless you passed an open store to `openCreditsLedger`. */
   close(): Promise<void>;

@@ -55,7 +55,7 @@ export class KvLedger implements CreditsLedger {
   readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** `closeStore` is called by `close`; null if the store belongs to the caller. */
+  /** `close` calls `closeStore`, which by default does nothing: the caller closes the store. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -237,7 +237,7 @@ export class KvLedger implements CreditsLedger {
     });
   }
 
-  /** Runs an operation on an account. One commit stores all entries that it adds. */
+  /** Runs an operation on an account. One commit stores all entries that the operation adds. */
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Only this commit writes entries with these numbers, so a stored entry proves its success.
+        // No other commit writes these entries. A stored entry proves that this commit succeeded.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -271,7 +271,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit: about half of the bytes that a commit may have. */
+/** Maximum number of changes in one commit, which then has about half of the permitted bytes. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */
@@ -300,8 +300,8 @@ class GrantKeys {
   }
 
   /**
-   * Binds a key to a grant. If events report one payment for two accounts, only one account then
-   * gets the credits. Throws a 422 if the key belongs to another grant.
+   * Binds a key to a grant, so that only one account gets the credits if events report one payment
+   * for two accounts. Throws a 422 if the key belongs to another grant.
    */
   async bind(key: string, grant: FoundGrant): Promise<void> {
     const found = await this.find(key) ?? await this.#bindNow(key, grant);
