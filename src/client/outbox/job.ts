@@ -92,7 +92,7 @@ export function refusedJob(job: Job, error: JobProblem): Job {
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of a job that is never sent, because it was discarded or cannot be stored. */
+/** Returns a copy of a job that will not be sent again: it is discarded, or cannot be stored. */
 export function discardedJob(
   job: Job,
   slug: ServiceErrorSlug = "discarded",
