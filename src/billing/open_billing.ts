@@ -41,7 +41,7 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
-  /** The store of balances and events: a path, `:memory:`, … The app can use the same store. */
+  /** The store of balances and events, such as a path or `:memory:`. The app can use it, too. */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;
@@ -51,7 +51,7 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly grantOnZeroAmount?: boolean | undefined;
   /** Functions that return the account, customer and email address of a user. */
   readonly resolvers?: BillingResolvers | undefined;
-  /** The origins to which a checkout may return. Default: the origin of the request. */
+  /** The allowed origins of a checkout's return URLs. Default: the origin of the request. */
   readonly returnOrigins?: readonly string[] | undefined;
   /** True if a checkout may contain prices that belong to no plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
@@ -202,7 +202,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   return { routes, credits, ...operations, deliveries: () => log.deliveries, close };
 }
 
-/** Throws in production without a webhook secret: any sender could then grant credits. */
+/** Requires a webhook secret in production. Without a secret, any sender could grant credits. */
 function requireSecret(
   { provider, allowUnsigned, env }: Pick<BillingOptions, "provider" | "allowUnsigned" | "env">,
   runtime: Runtime,

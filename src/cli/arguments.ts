@@ -110,13 +110,13 @@ function durationOf(given: string): number {
   throw new Misuse(`--expires takes 12h, 90d or 1y, not "${given}"`);
 }
 
-/** A command to run, as opposed to a request for the help or the version. */
+/** Any command except `serve` and `version`. */
 export type RunnableCommand = Exclude<
   ReturnType<typeof commandOf>,
   { readonly kind: "serve" | "version" }
 >;
 
-/** A parsed command. `misused` contains the reason why the arguments are invalid. */
+/** A parsed command. For the kind `misused`, `message` says why the arguments are invalid. */
 export type Command =
   | RunnableCommand
   | ServeCommand

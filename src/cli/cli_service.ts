@@ -62,7 +62,7 @@ export function resourceOptionsFor(
   };
 }
 
-/** The role with the right to write to all tables, for the operator, accounts and API keys. */
+/** Accounts and API keys with this role may write to all tables. The operator needs no role. */
 const writerRole = "writer";
 
 function ofWriters(user: User): Filter {
@@ -80,7 +80,7 @@ export async function refuseWrites(
   next: () => Promise<void>,
 ): Promise<void> {
   const { method, path } = context.req;
-  // The dashboard sends a POST to test filters, although it changes no rows.
+  // The dashboard tests filters by a POST request that changes no rows.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
   const isWrite = writingMethods.has(method) && !(method === "POST" && /\/query\/?$/.test(path));
   // A volatile function is not served, so its path is a 404. Other functions change nothing.
@@ -177,7 +177,7 @@ export function checkToken(authorization: string | undefined, token: string): To
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** Creates a token of 192 random bits. With its prefix, the token never begins like an option. */
+/** Creates a token of 192 random bits. It begins with `t_`, never with `-` like an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

@@ -29,7 +29,6 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "serve":
       return await serve(command, args, program);
     default: {
-      // Only the other commands use a key-value store.
       const usesStore = command.kind !== "mcp" && command.kind !== "uninstall";
       const exitCode = usesStore ? await restartWithKv(program.url, args) : null;
       return exitCode ?? await run(command);

@@ -23,7 +23,7 @@ export interface StoreAccess {
   readonly isOptional?: boolean;
 }
 
-/** The key-value store of a command for accounts, API keys, credits or the search outbox. */
+/** The key-value store that a command uses, and the configuration that was loaded, if any. */
 interface CommandStore {
   readonly config: ServiceConfig | null;
   /** The value for `kv`; undefined if the configuration has no store or keeps it in memory. */
@@ -93,7 +93,7 @@ export async function runOverStore(
   }
 }
 
-/** Returns a store whose use throws, for a service that keeps everything in its own memory. */
+/** Returns a store that throws when it is used: the service has no store outside its memory. */
 function unreachableStore(action: string): AppStore {
   return {
     configured: null,

@@ -3,10 +3,10 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "./stop_signals.ts";
 
 /**
- * Runs this program again as a child process with `--unstable-kv --unstable-cron`, if Deno was
- * started without these flags, and returns its exit code. Deno reads the flags from `deno.json`
- * only for local programs, so a `program` with a URL starts without them. Returns null if the flags
- * are set, or if a permission is missing: the store is then in memory, with a warning.
+ * Runs this program again as a child process with `--unstable-kv --unstable-cron`, and returns the
+ * exit code of the child. Returns null if Deno was started with these flags. Also returns null if a
+ * permission is missing; then the store is in memory, with a warning. Deno reads the flags from
+ * `deno.json` only for local programs, so a `program` with a URL starts without flags.
  */
 export async function restartWithKv(
   program: string,
@@ -34,12 +34,13 @@ export async function restartWithKv(
 }
 
 /**
- * Stops this process when its parent has ended, if {@link restartWithKv} of the parent started it:
- * a killed parent does not stop its child. Grandchildren do not inherit the parent's id.
+ * Stops this process when its parent process has ended, because a killed parent does not stop its
+ * child. Does nothing unless {@link restartWithKv} of the parent process started this process.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
   if (parent === undefined) return;
+  // The child processes of this process must not inherit the variable.
   Deno.env.delete(parentVariable);
   (function poll(): void {
     if (String(Deno.ppid) === parent) clock.after(pollEveryMs, poll);
@@ -52,7 +53,7 @@ const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
 
-/** Returns true if this process has all permissions. Child processes need them for `-A`. */
+/** Returns true if this process has all permissions, as it needs to start a child with `-A`. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

@@ -5,7 +5,7 @@ export const ledgerKeys = {
   /** The balance and open reservations of an account. Every operation writes this key. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   states: ["credits", "state"],
-  /** One entry of an account, which is never overwritten. */
+  /** One entry of an account. Entries are never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [
     ...["credits", "entry", partOf(account)],
     seq,
@@ -19,7 +19,7 @@ export const ledgerKeys = {
     ...["credits", "reservation", partOf(account)],
     hashPart(id),
   ],
-  /** The account of the grant with this idempotency key, which is never overwritten. */
+  /** The account that received the grant with this idempotency key, written only once. */
   grant: (key: string): KeyValueKey => ["credits", "grant", hashPart(key)],
 } as const;
 

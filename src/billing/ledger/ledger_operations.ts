@@ -23,7 +23,7 @@ export interface EndedReservation extends LedgerResult {
 
 /** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
-  /** Identifies the operation and its amount. A repetition with another fingerprint is rejected. */
+  /** Identifies the operation and its amount. A reuse of the key must have the same fingerprint. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   /** Number of a grant's credits that were reversed so far. */
@@ -34,7 +34,7 @@ export interface ReservationRecord extends Omit<OpenHold, "id"> {
   readonly state: ReservationState;
 }
 
-/** An operation's idempotency key, and the record under this key; undefined without a record. */
+/** An operation's idempotency key, and its record if an earlier operation had the same key. */
 export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;
@@ -198,7 +198,7 @@ export function endReservation(
   return { result: { ok: true, balance, replayed: false, state }, record: recordOf(hold, state) };
 }
 
-/** Ends expired reservations and returns their credits. Returns the changed records. */
+/** Ends expired reservations and adds their credits to the balance. Returns the changed records. */
 export function expireReservations(
   posting: Entries,
   now: number,
@@ -221,7 +221,7 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns how a reservation has ended. If its stored state is still `open`, it has expired. */
+/** Returns how an ended reservation ended. If its record is still `open`, it has just expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }

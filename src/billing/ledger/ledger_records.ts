@@ -2,16 +2,16 @@ import type { KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
 import type { OperationRecord, ReservationRecord } from "./ledger_operations.ts";
 
 export function asOperation(value: unknown): OperationRecord | undefined {
-  // The cast is safe, because no other code writes these keys.
+  // The cast is safe, because only the ledger stores values under the keys of operations.
   return value as OperationRecord | undefined;
 }
 
 export function asReservation(value: unknown): ReservationRecord | undefined {
-  // The cast is safe, because no other code writes these keys.
+  // The cast is safe, because only the ledger stores values under the keys of reservations.
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the mutations that store a record: one, or none if the key is null. */
+/** Returns the mutation that stores a record, or an empty list if the record is null. */
 export function recordMutations(
   key: KeyValueKey,
   value: unknown,

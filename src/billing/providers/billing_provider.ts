@@ -42,13 +42,13 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata with the account. Write it to each field that the provider copies to invoices. */
+  /** Metadata that names the account, for each field that the provider copies to invoices. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
 }
 
-/** Usage of a subscription, which the provider has to record. */
+/** The usage that a provider has to record for a subscription. */
 export interface UsageReport {
   /** The provider's id of a subscription item, or of the subscription for some providers. */
   readonly subscriptionItemId: string;
@@ -76,7 +76,7 @@ export interface PaidPrice {
   readonly ids: readonly string[];
   /** The quantity as the provider reports it, perhaps invalid. */
   readonly quantity: number;
-  /** The amount after discounts, paid with money or credit. Default: the payment's amount. */
+  /** The amount after discounts, before a balance reduces it. Default: the payment's `netAmount`. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
@@ -86,7 +86,7 @@ export interface PaidPrice {
 export interface VendorPayment extends BillingPayment {
   /** The paid prices; empty if {@link BillingProvider.findPrices} must find them. */
   readonly prices: readonly PaidPrice[];
-  /** True if the event lacks prices, which {@link BillingProvider.findPrices} then returns. */
+  /** True if the event lacks some prices. {@link BillingProvider.findPrices} returns all prices. */
   readonly hasMorePrices?: boolean;
   /** False if the payment never grants credits: it is no purchase, or not for a whole period. */
   readonly isForCredits: boolean;
@@ -98,9 +98,9 @@ export interface VendorPayment extends BillingPayment {
   readonly isFirst?: boolean;
   /** True if the subscription was changed. Set only if the provider's events name no prices. */
   readonly isChange?: boolean;
-  /** True if the payment is for a change of plan, and credit or a balance paid a part of it. */
+  /** True if the payment is for a change of plan, and a customer balance paid a part of it. */
   readonly isPaidByCredit?: boolean;
-  /** True if this event grants only one-time plans, because other events grant subscriptions. */
+  /** True if this event grants credits only for one-time plans, not for subscriptions. */
   readonly isOnlyForOneTime: boolean;
 }
 
@@ -147,7 +147,7 @@ export interface VendorDelivery {
  * `billing-failed` Problem if the provider refuses or does not respond.
  */
 export interface BillingProvider {
-  /** The provider's name in stored keys and events, which must never change. */
+  /** The provider's name in stored keys and events. The name must never change. */
   readonly name: string;
   /** True if a secret for verifying deliveries is configured. */
   readonly isSigned: boolean;
@@ -193,7 +193,7 @@ export interface ProviderOptions {
    * one. Without a secret, deliveries are not verified, and the app does not start in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
-  /** Maximum difference between this clock and a delivery's time, in ms. Default: 300,000. */
+  /** Maximum difference between a delivery's time and the current time, in ms. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
   /** A base URL of the provider's API in place of the usual one, for instance for tests. */
   readonly baseUrl?: string | undefined;

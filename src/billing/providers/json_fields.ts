@@ -98,9 +98,9 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if credit (a balance, or the proration of the previous plan) paid most of a charge,
- * and money less than half. The limit is one half, because the rest of a monthly plan costs less
- * than half of a yearly plan.
+ * Returns true if money paid less than half of a charge, and credit paid the rest. Credit is a
+ * customer balance or the proration of the previous plan. The result is false for a change from a
+ * monthly to a yearly plan, because that proration is less than half of the charge.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);

@@ -87,13 +87,13 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The cause is the network, the provider or the response, and no fault of this program.
+      // The network, the provider or the response has failed, not this program.
       throw this.failed(error);
     }
   }
 }
 
-/** The faults of responses, which only the operator sees. */
+/** Descriptions of invalid responses. Only the operator sees these strings. */
 export const noCheckout = "the answer has no checkout";
 export const noSubscription = "the answer is no subscription";
 

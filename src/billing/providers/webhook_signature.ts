@@ -6,7 +6,7 @@ import { JsonFields } from "./json_fields.ts";
 
 /** The signature of a delivery, as the provider sends it. */
 export interface ReceivedSignature {
-  /** The text that is signed before the body, or "" if only the body is signed. */
+  /** The string that precedes the body in the signed bytes; "" if only the body is signed. */
   readonly prefix: string;
   /** The codes (HMACs) in the header: several while secrets are rotated. One code must be right. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
@@ -50,7 +50,7 @@ export async function verifySignature(
   if (!matches) throw refusedDelivery("no signature matches");
 }
 
-/** A signature's header that consists of pairs for its time and its codes, such as `t=…,v1=…`. */
+/** The format of a header with pairs for the signing time and the codes, such as `t=…,v1=…`. */
 export interface TimedSignatureHeader {
   readonly header: string;
   /** The string between two pairs. */

@@ -17,7 +17,7 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 /** Returns the account, customer or e-mail address of a user, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
-/** Functions of the deployer that say who pays. A browser cannot influence their results. */
+/** The deployer's functions that determine who pays. Request bodies cannot override the results. */
 export interface BillingResolvers {
   /** Returns the account that receives the credits. Default: the id of the user. */
   readonly account?: UserResolver | undefined;
@@ -35,7 +35,7 @@ export interface BillingRoutesOptions {
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
   readonly resolvers: BillingUserResolvers;
-  /** The origins to which a checkout may return; null if only the request's origin is allowed. */
+  /** The allowed origins of return URLs; null if only the request's origin is allowed. */
   readonly returnOrigins: readonly string[] | null;
   /** Limits each user's calls to the provider; null for no limit. */
   readonly rateLimiter: RateLimiter | null;
@@ -177,7 +177,7 @@ function requireJson({ req }: Context): void {
  * and a plain Error if a middleware has read the body without keeping it.
  */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
-  // Uses only bytes from the cache: a decoded string may differ from the bytes that were sent.
+  // Does not use a cached string: its bytes may differ from the bytes that were sent.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();
@@ -200,7 +200,7 @@ async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Ar
   }
 }
 
-/** Maximum size of a body in bytes. Providers' events have a few KiB. */
+/** Maximum size of a body in bytes. The size of a provider's event is a few KiB. */
 const maxBytes = 1024 * 1024;
 
 const maxWaitMs = 10_000;

@@ -5,7 +5,7 @@ import { hashPart } from "../../kv/key_encoding.ts";
 export const billingKeys = {
   /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
-  /** The account of a customer, because later events may lack the account. */
+  /** The account of a customer, stored because later events may not name the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
   /** The secret for checkout codes, if none is configured. */

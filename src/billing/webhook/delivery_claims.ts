@@ -6,8 +6,9 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Clock, Random } from "../../runtime/runtime.ts";
 
 /**
- * Creates the claims of webhook events: only one process at a time handles an event, and after a
- * success no process handles it again. If a process ends, its claim expires after a minute.
+ * Creates the store of claims. Only the process with the claim of a webhook event handles the
+ * event. After a success, no process handles the event again. The claim of a crashed process
+ * expires after a minute.
  */
 export function createDeliveryClaims(store: KeyValue, clock: Clock): IdempotencyStore {
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });

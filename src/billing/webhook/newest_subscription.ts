@@ -73,9 +73,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. Stripe's times have whole seconds, and a subscription can
-   * change twice in a second. For equal times, the service reads the state from the provider. As
-   * that state can be newer than events that arrive later, it is read again for those events, too.
+   * Returns the newer of two states. If the times are equal, reads the state from the provider,
+   * because Stripe's times have whole seconds. The state from the provider can be newer than the
+   * next event, so the next event causes another read.
    */
   async #newer(
     known: ReportedSubscription,
@@ -105,7 +105,7 @@ function hasEnded({ status }: BillingSubscription): boolean {
 }
 
 function asKept(value: unknown): KeptSubscription | null {
-  // The cast is safe, because no other code writes these keys.
+  // The cast is safe, because only `report` writes subscriptions to the store.
   return value === undefined ? null : value as KeptSubscription;
 }
 
@@ -139,8 +139,8 @@ export class AccountLinks {
 
   /**
    * Assigns a customer to an account, in place of the account's previous customer. Returns false if
-   * the customer keeps belonging to another account: if buyers can enter any customer's address,
-   * only the deployer can move a customer to another account.
+   * the customer remains assigned to another account. This happens if the provider finds customers
+   * by an unverified email address: then only the deployer may move a customer.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

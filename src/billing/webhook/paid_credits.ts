@@ -71,7 +71,7 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the paid prices, or the subscription's price at that time if the payment names none. */
+/** Returns the payment's prices, or else the subscription's price at the time of the payment. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -104,7 +104,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current price and quantity, if they have not changed since the payment. */
+/** Returns the current terms, valid since the payment or since a later change of the terms. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,
@@ -136,7 +136,7 @@ export interface SubscriptionTerms
   readonly unknownFrom?: string;
 }
 
-/** Returns the terms in a reported state, with the times at which they applied. */
+/** Returns a subscription's price, quantity and period with the times at which they applied. */
 export function termsOfReportedState(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
@@ -162,7 +162,7 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if terms at this time or later are known, so that no earlier change is missing. */
+/** Returns true if the history reaches this time, and so contains all changes before this time. */
 function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
@@ -181,7 +181,7 @@ function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the terms after the change of price that an invoice bills; undefined if unknown. */
+/** Returns the terms after the price change closest to an invoice's time; undefined if unknown. */
 function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];

@@ -13,7 +13,7 @@ export interface ReceivedDelivery {
    * `failed`: the provider will repeat the delivery. `refused`: the delivery was invalid.
    */
   readonly outcome: "handled" | "duplicate" | "in-flight" | "failed" | "refused";
-  /** Why the delivery was refused, or the name of the error; null if there was none. */
+  /** Why the delivery was `refused`, or the error's name if it `failed`; otherwise null. */
   readonly reason: string | null;
 }
 

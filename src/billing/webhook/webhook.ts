@@ -27,8 +27,8 @@ export interface WebhookCallbacks {
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event. Undefined means the account in the metadata. A browser can set
-   * the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
+   * Returns the account of an event, or undefined to use the account in the metadata. A browser can
+   * set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
    */
   readonly resolveAccount?: ((event: BillingEvent) => MaybePromise<string | undefined>) | undefined;
 }
@@ -70,7 +70,7 @@ export class Webhook {
 
   /**
    * Handles a webhook request. Throws a 400 for an invalid signature, a 409 while another process
-   * handles the event, and a 5xx if the grant or `onEvent` fails. The provider then tries again.
+   * handles the event, and a 5xx if the grant or `onEvent` fails. After an error, providers retry.
    */
   async accept(given: WebhookDelivery): Promise<WebhookResponse> {
     const { provider, observe, log } = this.#options;
@@ -107,7 +107,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Only a repeated delivery waits for the promise. Otherwise its rejection would be unhandled.
+    // Without a repeated delivery, nothing else would handle a rejection of this promise.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {
@@ -172,7 +172,7 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event. If the customer has paid, assigns it to the account. */
+  /** Finds the account of an event. After a purchase, assigns the customer to the account. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
@@ -204,7 +204,7 @@ export class Webhook {
     return await this.#options.links.accountOf(customerId) ?? customerId;
   }
 
-  /** Grants the credits of a payment once, by the payment's first event. */
+  /** Grants the credits of a payment only once, even if several events report the payment. */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
     const { type, payment, accountId, creditsToGrant, planKey, notGranted } = event;
@@ -226,7 +226,7 @@ export class Webhook {
   }
 }
 
-/** Returns true if it is normal that a payment has no credits, so that nothing is reported. */
+/** Returns true if this reason is normal. The service then does not report the payment. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }

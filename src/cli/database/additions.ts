@@ -11,7 +11,7 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The SQL functions and extensions that a command adds to the SQLite file. */
+/** The SQL functions and extensions to load for SQLite, or the Postgres functions to serve. */
 export interface GivenAdditions {
   /** The functions and extensions; absent if the arguments name none. */
   readonly additions?: SqliteAdditions;
@@ -73,7 +73,7 @@ export function formatSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 
-/** Reads the option `--schema`; null if it is missing. Throws a {@link Misuse}. */
+/** Reads the option `--schema`; null if missing. Throws a {@link Misuse} for invalid names. */
 export function readSchemaOption(words: CommandWords<"schema">): readonly string[] | null {
   const text = words.text("schema");
   if (text === null) return null;

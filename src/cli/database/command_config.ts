@@ -4,7 +4,7 @@ import { decideCliRights } from "../cli_service.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { GivenAdditions } from "./additions.ts";
 
-/** The database, or the configuration, whose rows a command imports or indexes. */
+/** The database or the configuration file of a command that imports or indexes rows. */
 export interface SourceArguments extends GivenAdditions {
   /** The file or URL of a database; null if the arguments name none. */
   readonly database: string | null;

@@ -21,8 +21,8 @@ export interface Recording {
 }
 
 /**
- * Decides how changes are recorded, by the rights of the database user: preferably by triggers,
- * else only for writes of the service, else not at all. Reports the decision and missing rights.
+ * Sets up the best recording of changes that the rights of the database user allow: by triggers (if
+ * requested), else only for writes of the service, else none. `streams` names the missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

@@ -229,7 +229,7 @@ async function openForWriting(url: string, options: WritingOptions) {
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Prints if the journal mode of the file will change. Returns its current mode. */
+/** Prints what the service will install in a SQLite file. Returns the file's journal mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {

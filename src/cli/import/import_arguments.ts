@@ -15,7 +15,7 @@ export interface ImportCommand extends SourceArguments {
   readonly format: "ndjson" | "csv";
   /** The name of a table, or the path of a resource. */
   readonly into: string;
-  /** Number of rows in a transaction; null to import all rows or none. */
+  /** Number of rows in each transaction; null for one transaction with all rows. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
   readonly reading: ImportFileOptions;
@@ -36,7 +36,7 @@ export const importHelp =
       --ignore-extra     ignore names of the file that are no fields
       --timestamps UNIT  numbers of a CSV in columns of time are ms, s or excel days`;
 
-/** Parses the arguments of the command `import`. Throws a {@link Misuse}. */
+/** Parses the arguments of the command `import`. Throws a {@link Misuse} if they are invalid. */
 export function parseImportArguments(args: readonly string[]): ImportCommand {
   const words = readCommandWords("import", args, {
     into: { type: "string" },

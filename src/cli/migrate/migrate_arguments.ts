@@ -25,7 +25,7 @@ export interface MigrateCommand extends GivenAdditions {
   readonly down: number | null;
   /** The name of the file that receives the plan, or null to run the plan. */
   readonly write: string | null;
-  /** True to only compare. With `--migrations`, all files first run in an empty database. */
+  /** True to only compare the database with the tables, after running the files of `migrations`. */
   readonly check: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;

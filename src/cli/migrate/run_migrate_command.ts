@@ -163,7 +163,7 @@ interface MigrateTerminal {
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Applies the SQL files of a folder, records them, or undoes applied files. */
+/** Applies the SQL files of a folder, only records them as applied, or undoes applied files. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },
@@ -266,7 +266,7 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
   return [...new Set(described)].filter(({ own }) => own);
 }
 
-/** Returns the tables that a module exports, under any name or in lists. */
+/** Returns all tables that a module exports, including the tables in exported lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   const exported = await importModule(path);
   const values: unknown[] = Object.values(exported).flat();

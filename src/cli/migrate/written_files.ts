@@ -29,7 +29,7 @@ function textOf({ isApart, steps }: WrittenPart): string {
   return [...(isApart ? ["-- no transaction\n"] : []), ...statements].join("\n");
 }
 
-/** Returns in one line a statement's purpose, its lock, and the part whose values it discards. */
+/** Returns one line: a statement's purpose, lock, and the table or column that loses its values. */
 export function titleOf({ purpose, lock, loses }: MigrationStep): string {
   const locks = lock === null ? "" : ` (lock: ${lock})`;
   const values = loses === null ? "" : `: VALUES OF ${loses} ARE LOST`;

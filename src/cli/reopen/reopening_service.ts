@@ -115,7 +115,7 @@ class ReopeningService {
     void this.#check();
   }
 
-  /** Checks the tables after each signal of another program, through the connections of an app. */
+  /** Checks the tables when another program sends a signal to the database driver of a service. */
   #listen({ service }: OpenService): void {
     const before = this.#channel;
     const check = () => void this.#outside(() => this.#check());
@@ -262,7 +262,7 @@ const maxWaitMs = 2_000;
 /** A random secret for several apps that have no secret in their configuration. */
 interface SharedSecret {
   readonly secret: string;
-  /** The words after "cursors end with" in a warning: `this process`. Null for no warning. */
+  /** The last words of the warning "cursors end with this process". Null for no warning. */
   readonly endsWith: string | null;
 }
 

@@ -18,7 +18,7 @@ interface Generation {
   answering: number;
 }
 
-/** The checks for changed tables, for which a request can wait. */
+/** The checks for changed tables. A request can wait until a check ends. */
 export interface SchemaChecks {
   /** Resolves when the current check has ended. */
   readonly ended: () => Promise<void>;

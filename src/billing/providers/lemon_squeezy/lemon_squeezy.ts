@@ -50,8 +50,8 @@ export const lemonSqueezyOptionRules = group(
 
 /**
  * Returns the billing provider for Lemon Squeezy. The `priceId` of a plan is the id of a variant. A
- * checkout has one item. Deliveries have neither an id nor a time, so old and new ones cannot be
- * distinguished. Therefore credits are granted once for each order or invoice, for ever.
+ * checkout has one item. Deliveries have neither an id nor a time, so an old delivery can be sent
+ * again. It grants nothing, because an order or invoice never grants credits a second time.
  *
  * @throws {Error} If an option is invalid. The message names the option.
  * @example
@@ -150,7 +150,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
-/** For a subscription's first invoice, returns the prices in the subscription's order. */
+/** Returns the price in the order that began a subscription, but only for the first invoice. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

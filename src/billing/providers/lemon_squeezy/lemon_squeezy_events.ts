@@ -95,7 +95,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the members of an invoice's event. The paid price is the variant at that time. */
+/** Returns the members of an invoice's event. The event has no prices: it names no variant. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -123,7 +123,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return compact({
-    // The net amount includes the credit from an earlier change to a smaller plan.
+    // The net amount includes the part that is paid by credit from a change to a smaller plan.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),

@@ -231,8 +231,8 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Returns true if a customer balance pays for a part of the transaction. In API versions with
- * `credit_to_balance`, the proration is a negative line. In earlier versions, it is a credit.
+ * Returns true if a customer balance paid a part of the transaction. In API versions without
+ * `credit_to_balance`, credit can also be a proration, so credit must have paid more than half.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
@@ -243,7 +243,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 means a whole period, as when a changed interval starts a new period.
+  // A rate of 1 means a whole period, which also starts after a change of the interval.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");

@@ -84,7 +84,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** Returns the prices of an order of one product. If the plan was changed, all are prorations. */
+/** Returns the price of an order's only product, or an empty list if its id is missing. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
@@ -93,10 +93,11 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // If no item is a credit, only a discount can have made an order free.
+  // Without a credit (an item with a negative amount), only a discount makes an order free.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
+  // A change of plan that cost nothing counts as a proration, which grants no credits.
   const isProration = items.length > 0 && whole.length === 0 || isChange && (amount ?? 1) <= 0;
   return ids.length === 0
     ? []

@@ -123,7 +123,7 @@ const changeReasons: ReadonlySet<string> = new Set([
   "subscription_threshold",
 ]);
 
-/** Returns true for a change of plan paid from a customer balance, which must not grant credits. */
+/** Returns true if a customer balance paid a part of a plan change. This grants no credits. */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
   if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {
@@ -143,8 +143,8 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * Returns the prices in an invoice's lines, which determine the credits. The invoice's reason is
- * not enough: one invoice can bill a whole new period and the old price's proration.
+ * Returns the prices in an invoice's lines. The `billing_reason` does not show which lines grant
+ * credits: one invoice can bill a whole new period and a proration of the old price.
  */
 export function invoicePrices(
   invoice: JsonFields,
@@ -152,7 +152,7 @@ export function invoicePrices(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // If no line is a credit, only a discount or credit note can have made an invoice free.
+  // Without a credit (a negative line), only discounts or credit notes make an invoice free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -220,7 +220,7 @@ function sessionPayment(session: JsonFields): EventFacts {
 /**
  * Returns the members of a payment intent's event. If the intent belongs to an invoice, the
  * invoice's event grants the credits. In current API versions, an intent does not name its invoice.
- * But an intent with an invoice names no account.
+ * Therefore an intent counts as part of an invoice if its metadata has no prices and no account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
