@@ -48,7 +48,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns the time check that runs for each group, after the sort. WHERE has its own check. */
+/** Returns a clause that evaluates `check` for each group. WHERE evaluates `check` for each row. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
@@ -76,7 +76,7 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** Returns a dialect for filters on exact metrics. It binds their values in the engine's form. */
+/** Returns a dialect that binds values as exact decimals in filters on exact metrics. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

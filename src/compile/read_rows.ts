@@ -47,8 +47,8 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 }
 
 /**
- * Returns the ranges that a plan reads. There is only one range if rows are locked or counted from
- * an offset, if there is no limit, or if no index can contain the order.
+ * Returns the ranges that a plan reads. There is only one range if the plan locks rows, has no
+ * limit or starts at an offset from a position, or if no index can contain the order.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
@@ -162,8 +162,8 @@ interface OrderedRange {
 
 /**
  * Divides the rows of an order, or the rows after a position, into ordered ranges. The first range
- * has the position's value in the first key. The next range has later values, and the last one has
- * NULL. A database can find and scan one range by an index, but not two in one condition.
+ * has the position's value in the first key. The next range has later values. The last range has
+ * NULL. An index scan can read one range, but not two ranges that a condition combines with OR.
  */
 function orderedRanges(
   order: readonly OrderKey[],
@@ -226,7 +226,7 @@ function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }
 
-/** Compiles one comparison of several columns, which an index on all of them supports. */
+/** Compiles a comparison of all keys, such as `(a, b) > (1, 2)`. It can use an index on (a, b). */
 function compileRowSeek(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
@@ -243,15 +243,15 @@ function compileRowSeek(
 /** The input for the select list of a read that truncates long values. */
 interface PreviewSelectListOptions {
   readonly preview: PreviewSettings;
-  /** Returns a SELECT of columns for the same page of rows, in order. */
+  /** Returns a SELECT of the given columns for the rows of the page, in order. */
   readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;
 }
 
 /**
  * Compiles the select list of a read that truncates long values. It contains the columns, then the
- * whole values of the sort keys in the page's last row, after which the next page begins. One
- * statement reads both, because the row could change between two statements.
+ * whole sort keys of the page's last row, after which the next page begins. One statement reads
+ * the columns and the sort keys, because the row could change between two statements.
  */
 function compilePreviewSelectList(
   { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,
@@ -274,7 +274,7 @@ const total = identifier("_total");
 /**
  * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
  * counts all matches in one pass. The outer statement reads the rows of the page. The CROSS JOIN
- * begins with the matches, whose number SQLite cannot estimate, and keeps this order.
+ * makes SQLite begin with the matches, although SQLite cannot estimate how many there are.
  */
 export function compileSearchRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,

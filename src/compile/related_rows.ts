@@ -20,7 +20,7 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
     : compileRanked(plan, keys, dialect);
 }
 
-/** Returns the SQL after FROM for all rows related to keys, and the column with their key's index. */
+/** Returns the SQL after FROM for rows related to keys, and the column with the key's index. */
 export function joinRelatedRows(
   plan: RelatedKeys,
   where: Filter,
@@ -33,7 +33,7 @@ export function joinRelatedRows(
   };
 }
 
-/** Returns the keys of the target table to which the plan's keys lead. */
+/** Returns the key values by which rows of the target table are related to the plan's keys. */
 function keysOfTarget(plan: RelatedKeys, dialect: Dialect): List {
   const { relation: { steps: [step, second] } } = plan;
   const own = step.own;
@@ -56,7 +56,7 @@ interface List {
   readonly scans: boolean;
 }
 
-/** Compiles a read that finds the first rows of each key by an index, and reads no others. */
+/** Compiles a read that uses an index to read only the first related rows of each key. */
 function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { table } = step;
@@ -83,7 +83,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Compiles one scan, without an index, that finds the rows of all keys and numbers them. */
+/** Compiles a read of all related rows. It numbers the rows of each key, and keeps the first. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;
@@ -99,7 +99,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** Returns SQL for the keys of the target table to which the given keys lead by a link table. */
+/** Returns SQL for the keys of the target rows that a link table connects with the given keys. */
 function keysAfterLinks(
   { relation: { steps: [, far] }, links }: RelatedKeys,
   near: List,
@@ -117,9 +117,9 @@ function keysAfterLinks(
 }
 
 /**
- * Returns the SQL after FROM that joins the keys with the rows of their step. Without an index, it
- * adds IN, because SQLite would otherwise compare each row with every key: for twenty keys and a
- * million rows, that took 9 s, and IN took 0.5 s.
+ * Returns the SQL after FROM that joins keys with the rows that have these keys. If no index finds
+ * the rows, an IN condition is added. Without IN, SQLite compares each row with every key: for 20
+ * keys and a million rows, a read took 9 s without IN, and 0.5 s with IN.
  */
 function rowsOfKeys(
   { step, keys, names, scans }: List,

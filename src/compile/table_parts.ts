@@ -49,8 +49,8 @@ export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
 
 /**
  * Declares a condition that every row must meet, in the third argument of `table()`. The condition
- * is a filter that compares columns with values, which works on every engine, or SQL of the
- * database. As in SQL, a row also passes if the condition is unknown because of a NULL.
+ * is SQL of the database, or a filter that compares columns with values. A filter works on every
+ * engine. As in SQL, a row also passes if the condition is unknown because of a NULL.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);
@@ -137,7 +137,7 @@ class WrittenFilter implements ConditionWriter {
   }
 }
 
-/** Throws for a condition that a CHECK cannot evaluate, so that other programs could violate it. */
+/** Throws for a filter that cannot be written as a plain SQL condition in a table definition. */
 function requirePlain(filter: Filter): void {
   switch (filter.kind) {
     case "and":

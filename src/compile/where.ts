@@ -23,7 +23,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/** Compiles a filter for `count` rows. For few rows, the related rows of each row are looked up. */
+/** Compiles a filter for `count` rows. For few rows, the SQL looks up each row's related rows. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }
@@ -65,8 +65,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Returns true if the condition is never unknown (NULL). Then NOT EXISTS can negate it, which
- * Postgres runs as an anti-join. IN with a list of keys is unknown if the list contains NULL.
+ * Returns true if the condition is never unknown (NULL). Then NOT can negate the condition, and
+ * Postgres runs NOT EXISTS as an anti-join. IN can be unknown if its list of keys contains NULL.
  */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
@@ -84,9 +84,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
  * Compiles each step of a relation to a subquery. A column name without a table means the innermost
  * row, so the comparisons of the filter need no prefix.
  *
- * EXISTS looks up a step's rows for each previous row. For `author.posts.title`, that finds the
- * same posts again for each post of an author. Instead, IN is used with the keys of all matching
- * rows, which the database computes once, because they do not depend on the row.
+ * EXISTS looks up the related rows of each row. For `author.posts.title`, EXISTS would find the
+ * same posts again for each post of an author. Instead, the first step can use IN. The database
+ * computes the list of IN once: the keys of all matching related rows.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;
@@ -111,7 +111,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // If SQLite makes a join of the subquery, a check on this column stays in the inner loop.
+    // The scan check names this column to stay in the inner loop if SQLite joins the subquery.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -123,7 +123,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
   }, innermost);
 }
 
-/** Compiles a column that the table does not have, with the value of a document or a related row. */
+/** Compiles an added column. Its value is from a JSON document or from a related row. */
 export function compileAddedColumn(
   added: RelatedColumn | PathColumn,
   dialect: Dialect,
@@ -151,7 +151,7 @@ function compileRelatedColumn(
   const isUnique = type === "belongsTo" && table.distinct &&
     (other.length === 1 && other[0]?.unique === true ||
       table.primaryKey.every((column) => other.includes(column)));
-  // If several related rows match, the first one by key is used, as in an include.
+  // If several related rows match, the first row by primary key is used, as by `include`.
   const keys = table.primaryKey.map((column) => dialect.ordered(column));
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const from = rowsWithFunctions(table, [source, ...comparedColumns(where)]);
@@ -260,7 +260,7 @@ export function compileFiltersOnRows(
   );
 }
 
-/** Adds the columns of functions that a plan uses to the plan's table. Returns the new plan. */
+/** Returns a plan whose table includes the columns computed by functions that the plan uses. */
 export function withFunctionColumns(plan: Plan): Plan {
   if (plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete") return plan;
   const used = [
@@ -287,9 +287,9 @@ export function withFunctionColumns(plan: Plan): Plan {
 }
 
 /**
- * Returns the rows of a table, for FROM with an alias: its name, or a subquery with the columns of
- * functions among `used`. Postgres merges the subquery into the statement, so it can use an index
- * on the results of a function.
+ * Returns SQL for the rows of a table, for use in FROM with an alias: the table's name, or a
+ * subquery that adds those columns in `used` that functions compute. Postgres merges the subquery
+ * into the statement, so the statement can use an index on the results of a function.
  */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;

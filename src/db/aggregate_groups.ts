@@ -67,7 +67,7 @@ export function decodeGroups(
 }
 
 /**
- * Converts a decimal of any form to an exact metric as in JSON. Returns null if the decimal has
+ * Converts a decimal to the value that an exact metric has in JSON. Returns null if the decimal has
  * more digits than the metric allows. A sum of integers is an integer of any length.
  */
 export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {

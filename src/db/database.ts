@@ -16,7 +16,7 @@ export interface Database extends DatabaseHandle {
   /**
    * Changes the database to the declared tables in one transaction: adds missing parts and changes
    * the parts that differ. Returns the changes. Changes that lose values must be named in
-   * `allowDrop`. Throws an Error that names the obstacle.
+   * `allowDrop`. If the migration is not possible, throws an Error that names the reason.
    *
    * @example
    * ```ts
@@ -33,7 +33,7 @@ export interface Database extends DatabaseHandle {
     tables: readonly TableLike<unknown, unknown>[],
     options?: MigrateOptions,
   ): Promise<Migration>;
-  /** Describes the existing tables, and says why other tables cannot be served. */
+  /** Describes the existing tables. If a table cannot be served, the result contains the reason. */
   introspect(options?: IntrospectOptions): Promise<Introspection>;
   /** Waits for running transactions, then closes the database. A second call has no effect. */
   close(): Promise<void>;

@@ -31,13 +31,13 @@ export type DatabaseErrorKind =
   | "read-only"
   /** In a read-only transaction, a view called a function that writes. */
   | "writing-read"
-  /** The table rejects the write: a trigger of the table, for example, names a missing table. */
+  /** A part of the table is broken. For example, a trigger names a missing table. */
   | "broken-table"
   /** The service's role is not allowed to run the statement, or a policy hides the row. */
   | "forbidden"
   /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
-  /** A written row is outside the scope that its plan requires. Nothing was written. */
+  /** The row would not match the filter that the write requires. Nothing was written. */
   | "outside-scope"
   /** A trigger or a function of the database rejected the statement with a custom error code. */
   | "raised"
@@ -154,9 +154,9 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "retryable":
       return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
-      // No SQL of a read computes with values from the request, so the request is not the cause.
+      // A read does not use values of the request in computations, so the request is not the cause.
       if (access === "read" && error.raised === null) return error;
-      // The request of a delete contains no values, so the problem cannot ask for other values.
+      // A delete sends no values, so the problem must not say that the database rejects a value.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
     case "not-null":
     case "check":

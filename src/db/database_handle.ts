@@ -119,7 +119,7 @@ export async function runInSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // If the whole transaction is lost, this fails too. COMMIT or ROLLBACK reports the error later.
+    // These statements fail too if the transaction is lost. COMMIT or ROLLBACK reports the error.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

@@ -22,7 +22,7 @@ export interface ResultColumn {
   readonly type: number | null;
 }
 
-/** Runs statements: the driver itself, or an open transaction. */
+/** An object that runs statements: the driver itself, or an open transaction. */
 export interface Connection {
   /**
    * Runs one statement. Returns the result, or a promise if the result is not immediately
@@ -37,7 +37,7 @@ export interface DatabaseIdentity {
   readonly role: string;
   /** The values of the settings, by their names, such as `request.jwt.claims`. */
   readonly settings: Readonly<Record<string, string>>;
-  /** True for the role in which the service runs its own statements instead of the login role. */
+  /** True if the service runs its own statements with this role instead of the login role. */
   readonly isSystem?: boolean;
 }
 
@@ -66,8 +66,8 @@ export interface Driver extends Connection {
   /** The scheme of the URL and the path or host, for messages. Never contains a password. */
   readonly label: string;
   /**
-   * Returns a connection for the reads of one request that can examine many rows. A read that
-   * exceeds its limits rejects: `too-slow`, `too-large`, or `overloaded` if too many reads wait.
+   * Returns a connection for those reads of one request that can examine many rows. A read rejects
+   * as `too-slow` or `too-large` if it exceeds a limit, or as `overloaded` if too many reads wait.
    * These reads do not delay reads by key and writes on the driver itself.
    */
   reads(limits: ReadLimits): Connection;
@@ -88,11 +88,11 @@ export interface Driver extends Connection {
    */
   limited?<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T>;
   /**
-   * Returns a driver that runs every statement in the name of an identity, on the connections of
-   * this driver. Absent if the engine has no roles.
+   * Returns a driver that runs every statement with the role and settings of an identity, on the
+   * connections of this driver. Absent if the engine has no roles.
    */
   as?(identity: DatabaseIdentity): Driver;
-  /** The service's own driver, if this driver acts for a user or a part of a transaction. */
+  /** The service's own driver, if this driver has the role of a user or is inside a transaction. */
   readonly base?: Driver;
   /**
    * Runs `work`, which alters tables, in a transaction. Absent if an ordinary transaction can do
@@ -110,7 +110,7 @@ export interface Driver extends Connection {
   readonly isPooled?: boolean;
   /** The signals between processes that use the database, or null if the engine has no signals. */
   readonly signals: Signals | null;
-  /** The signals of other programs that have changed tables. Absent without such signals. */
+  /** The signals by which other programs report schema changes. Absent without such signals. */
   readonly schemaSignals?: Pick<Signals, "listen"> | undefined;
   /** The tables that this driver has created. The check of the tables at startup skips them. */
   readonly created?: WeakSet<TableInfo> | undefined;
@@ -153,7 +153,7 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * Reconnects automatically. If `isAlone` is true, other commits can follow without a signal.
+   * Reconnects automatically. If `isAlone` is true, other transactions may commit without a signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -1,7 +1,7 @@
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { environmentVariable } from "../runtime/system_runtime.ts";
 
-/** Opens a database by URL. Rejects with a remedy on Deno Deploy or without permission. */
+/** Opens a database by URL. If the program may not use files, the error says what to do. */
 export async function withFilePermission<T>(
   url: string,
   { readOnly = false }: { readonly readOnly?: boolean | undefined },

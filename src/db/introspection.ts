@@ -14,7 +14,7 @@ import type { IndexInfo } from "../schema/table_constraints.ts";
 import type { FunctionProcedure } from "./functions/database_function.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
-/** Options of describing an existing database. */
+/** Options for the description of an existing database. */
 export interface IntrospectOptions {
   /**
    * Postgres schemas, or `*` for all that the role may use. Default: the first schema of the search
@@ -32,9 +32,9 @@ export interface IntrospectOptions {
    */
   readonly roles?: readonly string[] | undefined;
   /**
-   * The functions of Postgres to describe, by name, or `*` for all functions of the schemas that the
-   * role may call. A function of a table's row that returns one value becomes a column of the table,
-   * and other functions become procedures. Default: none.
+   * The names of the Postgres functions to describe. `*` means all functions of `schemas` that the
+   * role may call. If a function takes a row of a table and returns one value, it becomes a column
+   * of the table. Other functions become procedures. Default: none.
    */
   readonly functions?: readonly string[] | undefined;
 }

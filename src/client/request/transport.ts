@@ -36,7 +36,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await errorOfResponse(response);
-      // Only the service can request a proof or a token, so only its problem's status counts.
+      // A proxy can also respond with 428 or 401, so only a problem from the service counts.
       const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");

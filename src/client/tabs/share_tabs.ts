@@ -12,13 +12,13 @@ export interface ShareTabsOptions {
  * Lets the browser tabs of an origin share the streams of one tab, the leader. The leader holds a
  * Web Lock; a hidden leader passes it to a visible tab. Tabs communicate by a BroadcastChannel. The
  * program must call `shareTabs` before it opens a live list. The returned function ends the
- * sharing. Without locks or channels, as in Node, the function does nothing.
+ * sharing. Without locks or channels, as in Node, `shareTabs` does nothing.
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];
   const { environment: { locks, channel: open }, baseUrl, parts } = transport;
   const name = `live ${baseUrl} ${identity}`;
-  // Checks `locks` first, because an open channel would keep a process alive.
+  // Opens no channel if there are no locks, because an open channel would keep a process alive.
   const channel = locks && open(name);
   if (!locks || !channel) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });

@@ -21,17 +21,17 @@ export class TabConnection implements LiveConnection {
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** Functions that end other tabs' subscriptions. Only the leader has such subscriptions. */
+  /** The functions by which the leader ends subscriptions of other tabs. Empty in other tabs. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** True if this tab holds the lock whose release shows other tabs that this tab has ended. */
+  /** True while this tab holds its own lock, whose release shows the leader that the tab ended. */
   #isAlive = false;
   /** Releases the leader's lock. Null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
 
-  /** Sends subscriptions to the leader, and waits for the leader's lock to become the leader. */
+  /** Sends subscriptions to the leader until this tab gets the lock and becomes the leader. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
@@ -40,8 +40,8 @@ export class TabConnection implements LiveConnection {
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // The tab holds this lock until it ends, so that the leader notices the end. The lock is
-    // requested before all else, because a leader that knows this tab waits for this lock.
+    // This tab holds its own lock until the tab ends. When the leader gets this lock, the leader
+    // knows that the tab has ended. So the tab sends no message before it holds the lock.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
@@ -93,7 +93,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** Opens a subscription: in a stream of this tab if it is the leader, else by the leader. */
+  /** If this tab is the leader, opens a subscription. Otherwise asks the leader to open it. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -157,7 +157,7 @@ export class TabConnection implements LiveConnection {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
     let known = message;
-    // `asked` counts the streams of this tab, not those of the leader.
+    // The leader's message counts the leader's streams, but the subscriber needs this tab's count.
     if (message.type === "opened") known = { ...message, asked };
     else if (message.type === "status" && message.error !== null) {
       const { slug, message: text } = message.error;
@@ -166,7 +166,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Opens another tab's subscription. It ends when that tab ends, or by the returned function. */
+  /** Opens another tab's subscription until that tab ends or the returned function is called. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
@@ -201,7 +201,7 @@ interface OwnSubscription {
   leave(): void;
 }
 
-/** A message between tabs. `tab` is the id of the sender or receiver that is not the leader. */
+/** A message between tabs. `tab` is the id of the tab that is not the leader. */
 type TabMessage =
   /** The sender is the new leader. Other tabs then send their subscriptions. */
   | { readonly kind: "leader" }

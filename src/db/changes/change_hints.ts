@@ -52,7 +52,7 @@ export function changeHints(
 /** The interval in which all commits share one signal to other processes, in milliseconds. */
 const signalMs = 5;
 
-/** After a trigger's signal, the delay of a poll for commits without a signal, in milliseconds. */
+/** Milliseconds from a trigger's signal to the poll that finds commits without a signal. */
 const soonMs = 10;
 
 interface Polling {

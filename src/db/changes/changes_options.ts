@@ -35,7 +35,7 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
   return `must not be ${name}: without the key a row cannot be identified`;
 });
 
-/** Defines the option `changes`. Without `mode`, tables that are recorded keep their mode. */
+/** Defines the option `changes`. Without `mode`, the mode depends on the served tables. */
 export const changesOptionRules = group(
   {
     mode: oneOf("triggers", "service"),

@@ -24,9 +24,9 @@ export interface FilterEvaluation {
 
 /**
  * Lets the database evaluate filters on row images, as for a list request. The result at `[i][f]`
- * is for `images[i]` and `filters[f]`. Related rows are read in their current state.
- *
- * One statement evaluates all filters, unless there are very many rows or values, or invalid ones.
+ * is for `images[i]` and `filters[f]`. Related rows are read in their current state. One statement
+ * evaluates all filters on all images. Several statements are necessary for very many rows or
+ * values, and if some rows contain invalid values.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -88,7 +88,7 @@ function unusedPrefix(table: TableInfo): string {
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // The statement has NULL in the omitted columns, which a domain of an existing table can reject.
+  // Omitted columns are NULL in the statement. In an introspected table, a domain can reject NULL.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 

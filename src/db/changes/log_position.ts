@@ -73,9 +73,9 @@ export function coversPosition(position: Position, earlier: Position): boolean {
 }
 
 /**
- * Returns a number for a position, in every process of the database: the more changes a position
- * covers, the greater its number. The numbers of the changes themselves are not in this order on
- * Postgres, where a change gets its number before its commit.
+ * Returns a number for a position: the more changes the position covers, the greater the number.
+ * Every process of the database returns the same number. The numbers of the changes themselves are
+ * not in this order on Postgres, where a change gets its number before its commit.
  */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;

@@ -36,7 +36,7 @@ function imageDecoder(
   };
 }
 
-/** Returns a test for images with all recorded columns. After ALTER TABLE, some lack a column. */
+/** Returns a test that an image fails if it lacks recorded columns, such as columns added later. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
@@ -79,8 +79,8 @@ interface LogCells {
 }
 
 /**
- * Decodes a row of the change log. `tables` are the declarations of its table in this process:
- * none, one, or two if it is declared twice. The result contains a change for each declaration.
+ * Decodes a row of the change log. `tables` contains the declarations of the changed table in this
+ * process: no, one or two declarations. The result contains a change for each declaration.
  */
 export type DecodeChanges = (
   cells: LogCells,
@@ -145,7 +145,7 @@ export interface RowHistory {
   readonly next: number | null;
 }
 
-/** A change of a row that is still in the log, or a `truncate` or `touch` of its whole table. */
+/** A change from the log: a change of one row, or a `truncate` or `touch` of the whole table. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
@@ -257,9 +257,9 @@ export async function logPositionBefore(
 }
 
 /**
- * Writes optimistic ids to the changes of their rows that the transaction has made since position
- * `mark`. A row that was written several times has its id in each change. Returns the ids that were
- * recorded. Omits ids of rows in unrecorded tables, and of rows that no statement has written.
+ * Writes each row's optimistic id to all changes of the row by this transaction, beginning at the
+ * log position `since`. Returns the ids that were recorded. Omits ids of rows in unrecorded tables,
+ * and of rows that no statement has written.
  */
 export async function recordOptimisticIds(
   connection: Connection,

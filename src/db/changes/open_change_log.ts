@@ -11,7 +11,7 @@ export interface OpenChangeLogOptions {
   /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Receives the tables whose policies hide rows, before the next read if the set has changed. */
+  /** Receives the tables whose policies hide rows. Called when this set of tables has changed. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }

@@ -15,7 +15,7 @@ export async function constraintColumns(
   const columns = [...new Set(names)].map((name) =>
     write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
-  // Columns that are not in the service's description of the table are omitted.
+  // Returns no columns if the service's description of the table lacks some of them.
   const known = columns.filter((column) => column !== undefined);
   return known.length === columns.length ? known : [];
 }

@@ -14,7 +14,7 @@ export interface RoleOnTable {
   /** True if the table has row level security. */
   readonly hasPolicies: boolean;
   readonly isView: boolean;
-  /** True if the role has the rights of the table's owner, to which no policy applies. */
+  /** True if the role has the rights of the table's owner, so that no policy restricts the role. */
   readonly isExempt: boolean;
   /** The columns that the role may not read, insert or update. */
   readonly unreadable: ReadonlySet<ColumnInfo>;

@@ -72,7 +72,7 @@ export interface RefusedWrite {
 
 /** Finds the columns of a constraint that rejected a write. */
 interface ConstraintsEngine {
-  /** Returns the columns' database names, or none if the engine does not name the constraint. */
+  /** Returns the columns' database names. Empty if the engine does not name the constraint. */
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
 }
 
@@ -80,15 +80,15 @@ interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
-  /** A query for a fingerprint of the change log's triggers, which changes with every trigger. */
+  /** A query for a fingerprint of the change log's triggers. Each of these triggers affects it. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
   /** Returns what the service changes besides creating tables, as parts of sentences. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
-   * Removes the installed parts, after a call of `announce` with them. Returns true if there were
-   * any. Null if no connection can remove them.
+   * Calls `announce` with the installed parts, and then removes them. Returns true if there were
+   * such parts. Null if the database must not be open during the removal.
    */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
   /** A part of a sentence: the objects that the change log adds to a database. */
@@ -97,7 +97,7 @@ interface InstalledEngine {
 
 /** The catalog of an engine: the existing tables, and the creation of tables. */
 export interface CatalogEngine {
-  /** Describes the existing tables, and says why other tables cannot be served. */
+  /** Describes the existing tables. If a table cannot be served, the result contains the reason. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
   /** A query for a fingerprint of the schema. Each table, constraint and trigger affects it. */
   readonly schemaVersion: string;
@@ -109,7 +109,7 @@ export interface CatalogEngine {
   readonly allowsForwardReferences: boolean;
   /** A statement that prevents two processes from creating search tables simultaneously. */
   readonly searchLock: Statement | null;
-  /** Returns true if a column of the existing type can be served as one of the declared type. */
+  /** Returns true if a column declared with one type can be served with the existing type. */
   canCompareTypes(declared: string, existing: string): boolean;
   /** Returns a table's name in the form in which the engine compares names. */
   foldName(name: string): string;
@@ -202,7 +202,7 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Receives the tables whose policies hide rows, before the next read if the set has changed. */
+  /** Receives the tables whose policies hide rows. Called when this set of tables has changed. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 

@@ -10,7 +10,7 @@ export interface ComparisonFacts {
 
 /** The properties of an engine by which migrations of a table are planned. */
 export interface PlanningFacts {
-  /** True if one statement drops tables that refer to one another. */
+  /** True if tables that refer to one another must be dropped in one statement. */
   readonly dropsTogether: boolean;
   readonly renamesConstraints: boolean;
   /** Returns true if two types are similar enough that a column may have been renamed. */

@@ -20,7 +20,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions in the catalog's form. Null if the catalog keeps originals. */
+  /** Returns tables with expressions as the catalog prints them. Null if it keeps the originals. */
   readonly written:
     | ((
       connection: Connection,
@@ -36,15 +36,15 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
-  /** Returns the strongest lock on an existing table that a statement takes, or null. */
+  /** Returns the strongest table lock that a statement takes on an existing table, or null. */
   lockOf(sql: string): string | null;
   /** Divides the steps into parts, one for each migration file. The files run in this order. */
   writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
-  /** Parts of a query for all foreign keys: expressions for both tables, and the FROM clause. */
+  /** Parts of a query for all foreign keys: the referring table, the referenced table, and FROM. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
-/** Steps of a migration that belong into one file. */
+/** Steps of a migration that belong in one file. */
 export interface WrittenPart {
   /** True if each statement must commit alone. */
   readonly isApart: boolean;
@@ -61,10 +61,10 @@ export interface MigrationRunEngine {
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
    * Runs `work` on one connection without a transaction, so that each statement commits alone. On a
-   * server, other processes that call this function wait until `work` has ended.
+   * database server, other processes that call this function wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Runs `work` in `apart` with the connection's own role and settings instead of a file's. */
+  /** Inside `apart`, runs `work` with the original role and settings, which a file can change. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
   undoSettings(statements: readonly string[]): readonly string[];
   /** Returns the names of the indexes that a failed concurrent build has left. */

@@ -51,9 +51,9 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares a call's transaction, which is read-only with a time limit if the function is a query.
- * Returns false if the role may not call the function. Postgres checks the right of an inlined
- * function only when it plans the statement, perhaps for another role.
+ * Prepares a call's transaction. For a query, the transaction is read-only and has a time limit.
+ * Returns false if the role may not call the function. Postgres checks the right to an inlined
+ * function only when it plans the statement, and the plan can be from a call by another role.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,
@@ -64,7 +64,7 @@ export async function prepareCall(
   const limits = `, set_config('transaction_read_only', 'on', true),
     set_config('synchronize_seqscans', 'off', true), set_config('statement_timeout', $2, true)`;
   const { rows } = await connection.query({
-    // The call of a function that was dropped fails, and the service reads the schema again.
+    // True for a dropped function: the call then fails, and the service reads the schema again.
     text: `SELECT coalesce(has_function_privilege(to_regprocedure($1), 'EXECUTE'), true)${
       isQuery ? limits : ""
     }`,
@@ -111,7 +111,7 @@ export interface OpenSchema {
   };
 }
 
-/** The procedure that calls a function. Other members of a procedure can be added to it. */
+/** The procedure that calls a function. A program can add other members, such as `public`. */
 export interface FunctionProcedure {
   /** Accepts every value. The service checks the arguments itself. */
   readonly input: OpenSchema;

@@ -8,7 +8,7 @@ import type { MigrationFile } from "./files/migration_files.ts";
 
 export interface AppliedMigration {
   readonly name: string;
-  /** The checksum of the SQL. For an unfinished file, `unfinished` and the number of statements. */
+  /** The checksum of the SQL. For an unfinished file: `unfinished` and how many statements ran. */
   readonly checksum: string;
 }
 
@@ -56,7 +56,7 @@ export function statementsDone({ checksum }: AppliedMigration): number | null {
 
 export const unfinished = "unfinished";
 
-/** Returns the applied migrations in their order, or none for a database without the table. */
+/** Returns the applied migrations in their order. Empty if the migrations table is missing. */
 export async function appliedMigrations(
   connection: Connection,
   dialect: Pick<Dialect, "parts">,

@@ -56,7 +56,7 @@ export function pairTables(
       ? []
       : [{ ...one, existing, columns: pairColumns(one.table, one.shape, existing) }]
   );
-  // The columns of a foreign key have the new names in the referenced table.
+  // Returns a foreign key with the new names of the referenced table and its columns.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
       existing.schema === key.schema && isSameTableName(existing, existing.name, key.table)
@@ -96,7 +96,7 @@ function isLeaving(
 ): boolean {
   return declared.some(({ table: other }) => {
     const { schema, formerName } = other;
-    // If two tables have exchanged their names, the migration has renamed them already.
+    // If tables exchange names (a cycle), a migration is assumed to have renamed them already.
     if (other === table || seen.includes(other) || formerName === null) return false;
     if (schema !== table.schema || !isSameTableName(found, found.name, formerName)) return false;
     const inPlace = findTable(tables, other);

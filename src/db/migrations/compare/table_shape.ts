@@ -36,7 +36,7 @@ export interface ColumnShape {
   readonly generated: string | null;
   /** True if the database generates the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /** The strings that an enum column's CHECK allows, and the name of the CHECK or null. */
+  /** The strings that the CHECK of an enum column allows. `check` is the name of the CHECK. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
@@ -73,7 +73,7 @@ export interface IndexShape {
   readonly unique: boolean;
   /** The condition of a partial index, or null for any other index. */
   readonly where: string | null;
-  /** True if a declaration can express the index: only columns, and the default kind of index. */
+  /** True for an index of the default kind on whole columns. Only such an index can be declared. */
   readonly isPlain: boolean;
   /** False after a failed `CREATE INDEX CONCURRENTLY` of Postgres: the index enforces nothing. */
   readonly isValid: boolean;
@@ -102,7 +102,7 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   );
 }
 
-/** Returns true if two names are equal. Case matters for Postgres shapes, which lack `sql`. */
+/** Returns true if two names are equal. Ignores case, unless `sql` is null, as on Postgres. */
 export function isSameTableName(
   { sql }: { readonly sql?: string | null },
   left: string,

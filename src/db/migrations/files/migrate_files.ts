@@ -39,7 +39,7 @@ export async function pendingFiles({ driver, folder }: FilesRun): Promise<Pendin
   return await pendingOf(await readMigrationFiles(folder, driver.dialect), driver, driver);
 }
 
-/** Applies a folder's files in order, each once even in several processes. Returns their names. */
+/** Applies pending files in order and returns their names. Skips files that another process ran. */
 export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   const { driver } = run;
   const { running } = await engineOf(driver).migrations();
@@ -115,7 +115,7 @@ async function pendingOf(
   return { pending, begun, unknown: unknown.map(({ name }) => name) };
 }
 
-/** Runs a file whose statements commit alone, and records the progress after each statement. */
+/** Runs a file without a transaction, and records the progress after each statement. */
 async function applyApart(
   file: MigrationFile,
   connection: Connection,
@@ -196,7 +196,7 @@ export async function filesToUndo(
   return await Promise.all(last.map((name) => readDownFile(folder, name, driver.dialect)));
 }
 
-/** Undoes applied files in one transaction. Throws an Error for a drop that `allowDrop` lacks. */
+/** Undoes files in one transaction. Throws an Error if a file drops values without `allowDrop`. */
 export async function undoFiles(
   run: FilesRun,
   files: readonly MigrationFile[],
@@ -233,7 +233,7 @@ async function appliedFiles(
   return names.filter((name) => name.endsWith(".sql"));
 }
 
-/** Returns the tables and columns that statements drop or empty although they have values. */
+/** Returns the tables and columns whose values the statements delete without `allowDrop`. */
 async function lostParts(
   connection: Connection,
   statements: readonly string[],
