@@ -4,8 +4,8 @@ import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
 /**
- * The maximum number of waiting reads that can examine many rows. One identity can have half of
- * these reads: the identity can be a proxy's address, which many clients share.
+ * The maximum number of waiting reads that can examine many rows. One identity can have as many as
+ * half of these reads, because the identity can be the address of a proxy with many clients.
  */
 export const maxWaitingReads = 400;
 

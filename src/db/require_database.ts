@@ -13,7 +13,7 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/** Defines an option whose value is an open database or a Drizzle database, which it opens. */
+/** Defines an option whose value is an open database, or a Drizzle database that the app opens. */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return testedValue<Database | DrizzleDatabase>(
     takes,

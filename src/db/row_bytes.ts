@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** The length from which UTF-8 bytes are counted. Shorter strings count their UTF-16 code units. */
+/** The string length from which UTF-8 bytes are counted, instead of UTF-16 code units. */
 const measuredLength = 1_024;
 
 /** Returns the approximate bytes of a row: strings by their length, and 8 for every other value. */

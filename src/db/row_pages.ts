@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The factor by which a page with too many bytes shrinks. Each page size needs separate SQL. */
+/** A page with too many bytes shrinks by this high factor, because each size needs separate SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -53,7 +53,7 @@ export interface RelatedRows {
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/** Fetches rows that are related to other rows. The rows of one key are adjacent and in order. */
+/** Fetches the rows related to given keys. Rows of one key are adjacent, in the plan's order. */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
@@ -113,8 +113,8 @@ export async function fetchEstimate(
 }
 
 /**
- * Creates a {@link RowReader}, which caches the decoders of each list of columns. The definitions
- * of the tables in `conflicting` contain ON CONFLICT, which resolves conflicts.
+ * Creates a {@link RowReader}, which caches the decoders of each list of columns. For the meaning
+ * of `conflicting`, see {@link createCompiler}.
  */
 export function createRowReader(
   dialect: Dialect,
@@ -148,7 +148,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The type of a cell that needs no decoding, or null. This halves the time to decode a row. */
+  /** The type of a cell that needs no decoding, or null. Without `decode`, a row takes half the time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }
@@ -163,7 +163,7 @@ function rowDecoder(
     plain: column.kind === "text" || column.kind === "integer" ? column.kind : null,
     decode: (value) => dialect.decode(value, column, onInvalidValue),
   }));
-  // From 128 columns on, copies of an object of `JSON.parse` take 25 times as long.
+  // From 128 columns on, copying an object that `JSON.parse` created would take 25 times as long.
   const empty: Row = Object.fromEntries(cells.map(({ name }) => [name, null]));
   return { empty, cells };
 }

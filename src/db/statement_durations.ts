@@ -1,7 +1,7 @@
 import { type BoundedMap, boundedMap } from "../runtime/bounded_map.ts";
 import type { Statement } from "../sql/fragment.ts";
 
-/** The maximum number of statements with a known duration, and of characters of their SQL. */
+/** The maximum number of measured statements, and the maximum length of their SQL in total. */
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
 /** The measured durations of statements, by their SQL without values. */
@@ -16,7 +16,7 @@ export class StatementDurations {
     return this.#durations.get(text);
   }
 
-  /** Records a duration. A longer one replaces the expected duration. A shorter one weighs 1/4. */
+  /** Raises the expected duration to `ms`, or lowers it by a quarter of the difference. */
   measured({ text }: Statement, ms: number): void {
     const known = this.#durations.get(text) ?? ms;
     this.#durations.set(text, Math.max(ms, (3 * known + ms) / 4));

@@ -10,7 +10,7 @@ export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
-   * True if the work has only one writing statement, which then needs no transaction, and uses the
+   * True if the work has only one writing statement. It then runs without a transaction, on the
    * connection for single writes. With two writing statements, a retry could repeat the first.
    */
   readonly isAutocommit?: boolean;

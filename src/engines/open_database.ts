@@ -70,8 +70,8 @@ function database(driver: Driver): Database {
 }
 
 /**
- * Returns the descriptions of declared tables. Throws an Error for a table instead of a list (from
- * JavaScript), and for a column of a custom type, which `CREATE TABLE` cannot create.
+ * Returns the descriptions of declared tables. Throws an Error if a JavaScript program passes no
+ * list, and for a table that is declared with Drizzle, because Drizzle's migrations create it.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

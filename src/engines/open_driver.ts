@@ -77,10 +77,10 @@ export interface PackagedDriver {
 }
 
 /**
- * The drivers that need npm packages. Their modules are strings, because Deno would download the
- * packages of literal imports at every start, even if no driver uses them. Tools that read a
- * program without running it, like `deno bundle` and `deno cache`, do not find these modules. A
- * bundled or cached program must therefore import the opener itself.
+ * The drivers that need npm packages. Deno would download the packages of literal imports at every
+ * start, even if no driver uses them. Therefore the code imports the variable `file`, no literal.
+ * Tools that read a program without running it, like `deno bundle` and `deno cache`, do not find
+ * these modules. A bundled or cached program must therefore import the opener itself.
  */
 export const packagedDrivers = {
   betterSqlite3: {
@@ -141,7 +141,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(packagedDrivers.betterSqlite3.file);
-    // The cast is safe: the module exports `loadAddon` with this type, and only for this call.
+    // The cast is safe: the module exports `loadAddon` with this type. Only this line calls it.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

@@ -4,11 +4,11 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 /** Options of a migration of declared tables. */
 export interface MigrateOptions {
   /**
-   * The parts that the migration may drop. `notes.size` permits the loss of a column, or of values
-   * that its new type cannot store. `notes.by_size` is an undeclared index, and `notes` a table.
+   * The undeclared tables, indexes and columns that the migration may drop, such as `notes.size`.
+   * For a declared column, the migration may drop the values that do not fit its new type.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /** Undeclared columns to keep, such as `notes.size`, without asking if they were renamed. */
+  /** Undeclared columns to keep, such as `notes.size`. None of them counts as a possible rename. */
   readonly keep?: readonly string[] | undefined;
   /** True to return the plan without changing anything. Default: false. */
   readonly dryRun?: boolean | undefined;

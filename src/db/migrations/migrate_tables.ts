@@ -40,9 +40,9 @@ export interface MigrationRun extends MigrationRights {
 }
 
 /**
- * Changes a database in one transaction until its tables match the declarations. If several
- * processes start together, only one migrates: each process compares the tables again in its own
- * transaction. Throws an Error with all obstacles.
+ * Changes a database in one transaction until its tables match the declarations. Each process
+ * compares the tables again in its own transaction, so if several processes start together, only
+ * one of them changes the tables. Throws an Error that lists all obstacles to the migration.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {
@@ -63,7 +63,7 @@ async function migrateOnce(run: MigrationRun): Promise<Migration> {
   const shown = await showPlan(run);
   if (run.dryRun) return { ...shown, isApplied: false };
   requireAllowed(shown);
-  // At most starts there is nothing to migrate, so no lock is needed.
+  // Usually a service has nothing to migrate when it starts. It then takes no lock.
   if (shown.steps.length === 0) return { ...shown, isApplied: false };
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, (connection) => apply(run, connection));
@@ -126,7 +126,7 @@ function requireAgreed({ steps }: MigrationPlan, agreed: MigrationPlan | null): 
   );
 }
 
-/** Throws an Error if the tables still differ from the declarations, which causes a rollback. */
+/** Throws an Error to roll back the migration if the tables still differ from the declarations. */
 async function requireDone(run: MigrationRun, connection: Connection): Promise<void> {
   const { driver: { dialect }, tables } = run;
   const { differences } = await findDifferences(connection, dialect, tables);
@@ -194,7 +194,7 @@ async function hasRows({ existing }: PairedTable, connection: Connection): Promi
   return (await connection.query({ text, values: [] })).rows.length > 0;
 }
 
-/** Returns a notice for each table of which the database has both the former and the new name. */
+/** Returns a notice for each table if tables with its former and its current name both exist. */
 function conflictingTables(
   pairs: readonly PairedTable[],
   existing: readonly TableShape[],

@@ -28,7 +28,7 @@ export interface MigrationStep {
   readonly sql: string;
   /** The purpose, such as `add notes.size`. */
   readonly purpose: string;
-  /** The part whose values the statement discards, in the form of `allowDrop`, or null. */
+  /** The part whose values the statement discards, written as in `allowDrop`, or null. */
   readonly loses: string | null;
   /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`. Null without a lock. */
   readonly lock: string | null;

@@ -55,7 +55,7 @@ export interface RecordingToRestore {
   readonly differences: readonly Difference[];
 }
 
-/** Creates the triggers again. If a table's columns have changed, its streams start over. */
+/** Creates the triggers again. If a table's columns have changed, its change streams start over. */
 export async function restoreRecording(
   connection: Connection,
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },
@@ -76,13 +76,13 @@ const changesRows: ReadonlySet<Difference["kind"]> = new Set([
   ...["type", "members", "generated", "key"] as const,
 ]);
 
-/** The tables to record again after the migration. */
+/** The tables whose changes are recorded again after the migration. */
 export interface PausedRecording {
   readonly recorded: readonly PausedTable[];
   readonly random: Random;
 }
 
-/** After a migration, records the tables that still exist again. Their streams start over. */
+/** Resumes recording after a migration, for tables that still exist. Their streams start over. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,

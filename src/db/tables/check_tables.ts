@@ -69,7 +69,7 @@ interface IncompleteTable {
   readonly cause: DatabaseError;
 }
 
-/** Returns the error that names the missing parts of existing tables and of Drizzle's tables. */
+/** Returns the error that names missing tables and columns, and a remedy for Drizzle's tables. */
 async function missingParts(
   incomplete: readonly IncompleteTable[],
   driver: Driver,
@@ -142,7 +142,7 @@ function listed(texts: readonly string[]): string {
   return [...texts.slice(0, maxNamed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** Throws for a Drizzle table of another engine, whose types would fail at the first request. */
+/** Throws for a Drizzle table of another engine. Its types would fail at the first request. */
 function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver): void {
   if (engine === null || engine === dialect.engine) return;
   throw new Error(
@@ -164,7 +164,7 @@ export async function tableExists(
   }
 }
 
-/** Returns true if the table has the described columns, with types that can be compared. */
+/** Returns true if each described column exists, with a type comparable to the described type. */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
   // A JSON column is only selected, because Postgres cannot compare the type json.
@@ -174,7 +174,7 @@ export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<b
       : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
   );
   const rows = rowsWithFunctions(table, table.functionColumns);
-  // The alias of a function that returns values is also the name of its column.
+  // If `rows` calls a function that returns single values, the alias also names its only column.
   const from = tableName({ schema: null, name: table.name, rows });
   const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${from} WHERE 1=0`;
   try {

@@ -57,7 +57,7 @@ async function addFactsOf(
   }
 }
 
-/** Returns a query's rows as JSON, or null without a query or if the database is unreachable. */
+/** Returns a query's rows as JSON, or null if there is no query or the database is unreachable. */
 async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<string> | null> {
   if (text === null) return null;
   try {
@@ -69,7 +69,7 @@ async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<
   }
 }
 
-/** Reads which columns the role may not read, and if policies hide rows. Empty without roles. */
+/** Reads the limits of the service's role: unreadable columns, and policies that hide rows. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -78,7 +78,7 @@ export async function readRoleLimits(
   return roles === null || tables.length === 0 ? new Map() : await roles.limits(driver, tables);
 }
 
-/** Reads the policies that the role bypasses. Empty if the database does not respond. */
+/** Reads the policies that the service's role bypasses. Empty if the database does not respond. */
 export async function readPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -91,7 +91,7 @@ export async function readPolicyBypasses(
   }
 }
 
-/** The maximum age of limits on which the service bases a decision, in milliseconds. */
+/** The maximum age of role limits on which the service bases a decision, in milliseconds. */
 const roleRecheckMs = 60_000;
 
 /**
@@ -126,7 +126,7 @@ export class RoleRights {
     return this.#reading;
   }
 
-  /** Waits for a read in progress, perhaps of outdated limits, and then reads all limits again. */
+  /** Reads all limits again, after a read in progress, which may return outdated limits. */
   async readAgain(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.read();

@@ -41,7 +41,7 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value for a known column, at any place in a statement. The SQL contains its type. */
+/** Binds a value for a column, anywhere in a statement. The SQL contains the column's type. */
 export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }

@@ -185,7 +185,7 @@ export function itemsBetween(
   return from < end ? [...items, [from, end]] : items;
 }
 
-/** Returns the first of these keywords outside of parentheses before `end`, or -1. */
+/** Returns the index before `end` of the first of these keywords outside of parentheses, or -1. */
 export function findWord(
   tokens: readonly SqlToken[],
   keywords: readonly string[],

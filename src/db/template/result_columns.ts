@@ -30,7 +30,7 @@ export type ResultItem =
 export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // The outer statement uses a subquery's items by their names, so they need the same checks.
+  // The outer statement refers to a subquery's items by name, so these items need the same checks.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
@@ -89,7 +89,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** Requires a scale of computed decimals, because SQLite's doubles are wrong in the last digits. */
+/** Requires a scale for computed decimals, as SQLite's doubles are wrong in the last digits. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,
@@ -151,7 +151,7 @@ function requirePlain(
   }
 }
 
-/** Returns a function that decodes rows to objects as in JSON, and caches the items' columns. */
+/** Returns a function that decodes rows as in JSON. The function caches the item of each column. */
 export function rowReader(
   items: readonly ResultItem[],
 ): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {

@@ -40,7 +40,7 @@ export interface SqlTemplate {
   readonly values: readonly unknown[];
 }
 
-/** A template into which its nested templates are merged. Between two strings, there is a part. */
+/** A template merged with its nested templates. Each part is between two of the `texts`. */
 export interface FlatTemplate {
   readonly texts: readonly string[];
   readonly parts: readonly SqlPart[];
@@ -50,7 +50,7 @@ export interface FlatTemplate {
 /** The interpolated parts of a template and its nested templates, before the strings are parsed. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** Identifies a template without its values. Templates of equal shape share a parsed plan. */
+  /** Identifies a template, whatever its values. Templates of equal shape share a parsed plan. */
   readonly shape: readonly unknown[];
 }
 
@@ -163,7 +163,7 @@ function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
-/** Puts spaces around nested SQL, so that words do not merge. A line break ends a comment in it. */
+/** Puts spaces around nested SQL, so that words do not merge, and a line break after a comment. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }
@@ -214,7 +214,7 @@ export type SqlToken =
 
 /**
  * Parses the strings of a template to SQL tokens, with a part between each two strings. Throws a
- * plain Error for SQL that engines read differently, or that some values could change.
+ * plain Error for SQL that engines read differently, and for a value inside a quote or a comment.
  */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   return texts.flatMap((text, index) => {
@@ -223,7 +223,7 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   });
 }
 
-/** Some alternative matches at every position, so no character is skipped. */
+/** At every position, at least one alternative matches, so no character is skipped. */
 const pattern = new RegExp(
   [
     // Only Postgres supports nested comments. SQLite ends a comment at the first end mark.
@@ -288,7 +288,7 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** The first words of supported statements. Others are not portable, or affect other requests. */
+/** The first words of the portable statements that cannot affect other requests. */
 const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];

@@ -21,7 +21,7 @@ import { type ValuePlace, valuePlaces } from "./value_places.ts";
 /** A parsed template without its values. It is parsed once, and each run binds other values. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
-  /** The SQL between the parts that are rendered for each run, with table and column names. */
+  /** The SQL, with table and column names, between the parts that are rendered for each run. */
   readonly texts: readonly string[];
   /** The parts that are rendered for each run: the index, and the place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];

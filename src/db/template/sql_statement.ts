@@ -53,7 +53,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Binds a value in a column's form, for a place where the SQL does not compare the two. */
+  /** Binds a value in a column's form, where the SQL does not compare the value with the column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

@@ -6,7 +6,7 @@ import { isSign, isWord, type SqlToken } from "./sql_parts.ts";
 export interface SqlTerms {
   /** Returns the keyword of the clause that contains a token, such as `WHERE`. */
   clauseAt(index: number): string;
-  /** Returns the index after the last token of the term. */
+  /** Returns the index after the last token of the term that contains a token. */
   endOf(index: number): number;
   /** Returns true if a token is in a condition between WHEN and THEN. */
   isCondition(index: number): boolean;
@@ -24,8 +24,9 @@ const separators: readonly string[] = ["AND", "OR", "WHEN", "THEN", "ELSE", "CAS
 const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", "EXISTS", "AS"];
 
 /**
- * Divides a statement into terms. The arguments of a function are one term with the value that is
- * compared with its result. The results of a CASE are one term with the value compared with them.
+ * Divides a statement into terms. If the SQL compares a function's result with a value, the value
+ * and the arguments of the function are one term. A CASE forms a term in the same way: its results
+ * and the value that the SQL compares with them.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

@@ -28,15 +28,15 @@ export type ValuePlace =
     readonly list: "none" | "bare" | "opened";
   }
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** A value in a later SELECT of a UNION. The first SELECT has this column at its position. */
+  /** A value in a later SELECT of a UNION. At its position, the first SELECT has this column. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
   /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
   | {
     readonly kind: "free";
-    /** A column in the same expression. A string could be meant as a value of its type. */
+    /** A column in the same expression. A string could be meant as a value of the column's type. */
     readonly near: ColumnInfo | null;
-    /** True if the expression is stored without rounding in an integer column. */
+    /** True if an integer column stores the expression, and no ROUND or CAST makes it whole. */
     readonly isWhole?: boolean;
   };
 
@@ -66,7 +66,7 @@ export function valuePlaces(
   });
   return places;
 
-  /** Returns the assignment whose whole expression or CASE result is this token. */
+  /** Returns the assignment in which this token is the whole expression, or a result of a CASE. */
   function assignedAt(index: number): AssignedExpression | undefined {
     return assignments.find(({ start, end }) =>
       start === index && end === index + 1 ||

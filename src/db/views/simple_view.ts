@@ -107,7 +107,7 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
   return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
 }
 
-/** Returns the identifier that a token is, or null for a sign, a string or a number. */
+/** Returns the name if a token is an identifier, or null for a sign, a string or a number. */
 function nameOf(token = ""): string | null {
   return /^["`[\p{L}_]/u.test(token) ? nameOfToken(token) : null;
 }

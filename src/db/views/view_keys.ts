@@ -6,9 +6,9 @@ import type { SimpleView } from "./simple_view.ts";
 export type NameEquality = (left: string, right: string) => boolean;
 
 /**
- * Infers keys of views. Assigns its table's key to each simple view whose columns include that key,
- * because the view shows each row of the table at most once. Marks the view's columns that are
- * columns of the table as stored. A view can select from another view.
+ * Infers keys of views. A simple view that shows all key columns of its table gets the same key,
+ * because the view shows each row of the table at most once. The view's columns that come directly
+ * from the table are marked as stored. A view can select from another view.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
@@ -59,8 +59,8 @@ function withStoredColumns(
 
 /**
  * Assigns the rules of a table's columns to the columns of its writable simple views, because a
- * view has no constraints and often no defaults. A trigger of a view can set the key of a new row,
- * and the columns that are NOT NULL in the table.
+ * view has no constraints and often no defaults. If a view has a trigger, new rows can omit the key
+ * and the NOT NULL columns, because the trigger can set them.
  */
 export function inheritWriteRules(
   drafts: readonly TableDraft[],

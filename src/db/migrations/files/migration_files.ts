@@ -15,7 +15,7 @@ export interface MigrationFile {
   /** The whole SQL, with `\n` as the line end. */
   readonly sql: string;
   readonly statements: readonly string[];
-  /** True if the file begins with the line `-- no transaction`: statements commit separately. */
+  /** True if the file begins with `-- no transaction`. Each statement then commits separately. */
   readonly isApart: boolean;
   /** True if the file begins by turning SQLite's foreign keys off, in order to rebuild a table. */
   readonly withoutKeys: boolean;
@@ -41,7 +41,7 @@ export async function readMigrationFiles(
   return files;
 }
 
-/** Reads the file that undoes an applied file. Throws an Error if the folder has none. */
+/** Reads the file that undoes an applied file. Throws an Error if there is no such file. */
 export async function readDownFile(
   folder: string,
   applied: string,
@@ -86,7 +86,7 @@ async function readOne(
   // A checkout on another operating system has other line ends, but must have the same checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   if (sql.includes("\0")) throw new Error(`Cannot migrate: ${name} contains a NUL character`);
-  // pg_dump writes these two commands for psql around its statements.
+  // pg_dump puts the psql commands \restrict and \unrestrict around the statements of a dump.
   const commands = /^\\(?:un)?restrict \w+$/gm;
   const all = statementsOf(name, sql.replaceAll(commands, ""), dialect.syntax);
   const boundary = all.find(isTransactionBoundary);

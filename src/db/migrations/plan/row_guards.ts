@@ -145,7 +145,7 @@ function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string
   );
   if (target === undefined) return present;
   const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
-  // If a referenced column is renamed too, the database checks the values when it adds the key.
+  // If this migration also renames a referenced column, only the database checks the foreign key.
   if (!key.references.every(has)) return "1 = 0";
   const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
   return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;

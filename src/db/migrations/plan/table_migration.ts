@@ -73,7 +73,7 @@ export class TableMigration {
     });
   }
 
-  /** Returns true if a new column can be the new name of a column that is not declared any more. */
+  /** Returns true if a new column may be a column that was declared before under another name. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
   }
@@ -123,7 +123,7 @@ export class TableMigration {
     return await this.hasRowWith(`${present} ${groups}`, isRetyped);
   }
 
-  /** Returns a subquery of the existing rows with the new names, and defaults in new columns. */
+  /** Returns a subquery of the existing rows with renamed columns. New columns have defaults. */
   #rows(isRetyped: Retyped): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {
@@ -206,7 +206,7 @@ export function missingIndexNames(table: TableMigration): ReadonlySet<string | n
   );
 }
 
-/** Returns the undeclared indexes that `allowDrop` names, or whose names new indexes need. */
+/** Returns the undeclared indexes that `allowDrop` names, or that have the name of a new index. */
 export function indexesToDrop(table: TableMigration): readonly string[] {
   const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>

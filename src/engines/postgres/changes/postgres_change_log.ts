@@ -23,7 +23,7 @@ export interface PostgresChangeLogOptions extends OpenSourceOptions {
   readonly random: Random;
 }
 
-/** Opens the change log of a Postgres database in which its tables and triggers exist. */
+/** Opens the change log of a Postgres database. The log's tables and triggers must exist. */
 export async function openPostgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValueSql("secret")}`,
@@ -176,7 +176,7 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Remembers the epoch of the position. Tokens with any other epoch are then rejected. */
+  /** Remembers the epoch of the position. Then `parse` rejects tokens of other epochs. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;
@@ -200,7 +200,7 @@ export interface LogPage {
 export interface LogRange {
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** The last change that was read of an unfinished step, and the step's end. Else null. */
+  /** For an unfinished step: the last change that was read, and the step's end. Otherwise null. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
@@ -302,7 +302,7 @@ export class PostgresLogReader {
   }
 }
 
-/** The largest transaction id. Without an upper bound, the planner estimates a third of the log. */
+/** The largest transaction id. Without an upper bound, the planner expects a third of all rows. */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** Returns an SQL expression that reads a value from the table `_service_meta`. */

@@ -5,9 +5,9 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 /** Called when the set of tables whose policies restrict the service's role has changed. */
 export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
-/** The recorded tables in which policies hide rows from the role, updated by reads of the log. */
+/** The recorded tables in which policies hide rows from the service. A log read updates the set. */
 export class RowPolicyTables {
-  /** SQL for a select list: a list of the indexes of the tables in which policies hide rows. */
+  /** SQL for a select list: the positions, from 1, of the tables in which policies hide rows. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
   readonly #onChange: OnRowPolicyTablesChange;
@@ -29,7 +29,7 @@ export class RowPolicyTables {
   }
 }
 
-/** Returns {@link RowPolicyTables.column}, which reads policies in the snapshot of the changes. */
+/** Returns {@link RowPolicyTables.column}. It reads policies in the snapshot of the changes. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

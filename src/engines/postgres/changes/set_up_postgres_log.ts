@@ -113,7 +113,7 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/** Empties the log if it is new, or if a copy or a restore has brought it from another database. */
+/** Resets the log if it is new, or if a copy or a restore has brought it from another database. */
 async function resolveEpoch(connection: Connection, random: Random, isNew: boolean): Promise<void> {
   const identity = await identityOf(connection);
   const [known] = await selectNamed(
@@ -234,11 +234,11 @@ export const epochColumn =
 
 /**
  * Begins an epoch of the Postgres change log if the log has none. The log is then empty, or the
- * server has recovered from a crash or was promoted. Positions contain transaction ids, which
- * are unique only between two recoveries: the server reuses ids of aborted transactions. Without
- * `synchronous_commit`, or on another server, it can even reuse ids of transactions whose changes
- * were already read. The epoch's table is unlogged: a recovery empties it before anything is read
- * or written, and a standby cannot read it.
+ * server has recovered from a crash or was promoted. Positions contain transaction ids, which are
+ * unique only between two recoveries: a recovered server reuses ids of aborted transactions. A
+ * server without `synchronous_commit`, or a promoted standby, can even reuse ids of transactions
+ * whose changes were already read. The epoch's table is unlogged: a recovery empties it before
+ * anything is read or written, and a standby cannot read it.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({

@@ -43,7 +43,7 @@ const maxKnownTexts = 500;
 
 /**
  * Runs writes to recorded tables, and inserts their changes into the log in the same transaction.
- * The log gets each changed row of a write with a plan, and only the table of any other write.
+ * A write with a plan logs each changed row. Any other write logs only the names of its tables.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
@@ -189,7 +189,7 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /** Returns the tables that a delete can change by foreign keys, even if the action is unknown. */
+  /** Returns the tables that a delete may change by cascading. An unknown ON DELETE counts. */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
     const found = new Set<PostgresLogTable>();
@@ -260,7 +260,7 @@ async function recordUpdates(
 /** Matches statements that can write: WITH can contain a write. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
-/** Matches statements for EXPLAIN. TRUNCATE and COPY count as writes to every recorded table. */
+/** Matches writes that EXPLAIN accepts. TRUNCATE and COPY count as writes to all tables. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
 function beginsWith(words: string): RegExp {
@@ -278,9 +278,9 @@ function isWrite(plan: Plan): plan is WritePlan {
 
 /**
  * Returns the tables to which a statement writes, by their full names as in the change log. EXPLAIN
- * shows the names without running the statement, except tables to which only triggers and functions
- * write. It accepts only INSERT, UPDATE, DELETE, MERGE and WITH. Returns null if the server returns
- * no readable plan.
+ * finds them without running the statement, but not tables to which only triggers and functions
+ * write. The statement must be an INSERT, UPDATE, DELETE, MERGE or WITH. Returns null if the server
+ * returns no readable plan.
  */
 export async function readTargetTables(
   { text, values }: Statement,

@@ -20,7 +20,7 @@ import {
   type SecureVersion,
 } from "node:tls";
 
-/** The content of a connection string, the environment and the files of libpq. */
+/** The connection parameters from a connection string, the environment and libpq's files. */
 export interface ConnectionPlan {
   readonly servers: readonly PostgresServer[];
   readonly user: string;
@@ -37,7 +37,7 @@ export interface ConnectionPlan {
   readonly keepAliveSeconds: number;
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
-  /** The plan of the connections through a pooler, which run requests. Null without a pooler. */
+  /** The plan of the connections to the pooler that requests use. Null without a pooler. */
   readonly pooler: ConnectionPlan | null;
 }
 
@@ -125,7 +125,7 @@ async function defaultHost(port: number): Promise<string> {
 }
 
 function whole(name: string, value: string): number {
-  // The value is no part of the message, because it may be a part of a password.
+  // The message omits the value, because the value may be a part of a password.
   if (!/^\s*-?\d{1,9}\s*$/.test(value)) refuse(`${name} is not a whole number`);
   return Math.max(0, Number(value));
 }
@@ -149,7 +149,7 @@ export function labelOf({ servers, database }: ConnectionPlan): string {
 export interface TlsRules {
   /** `sslmode` of libpq. */
   readonly mode: string;
-  /** The addition to the message of a failed handshake. */
+  /** The advice at the end of the message of a failed handshake. It can be empty. */
   readonly advice: string;
   /** Reads the certificates. Called for each connection, because certificates are renewed. */
   options(server: PostgresServer): Promise<ConnectionOptions>;
@@ -208,7 +208,7 @@ export function tlsOfParameters(
         );
       }
       return {
-        // As in libpq, every mode verifies the certificate if a file names authorities.
+        // As in libpq, every mode verifies the certificate if there is a file of authorities.
         ...{ ...(ca === null ? {} : { ca }), rejectUnauthorized: ca !== null || trustsSystem },
         checkServerIdentity: mode === "verify-full" ? nameCheck(server) : () => undefined,
         ...(get("sslcertmode") === "disable" ? {} : await ownCertificate(get, file)),

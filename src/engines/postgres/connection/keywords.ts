@@ -24,8 +24,9 @@ const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"]
 const ofServer = "its library authenticates by the method that the server asks for";
 
 /**
- * The parameters of libpq, each with its accepted values, or the reason why it is refused. Null
- * accepts any value. libpq lacks `pooler`, `prepare` and `search_path`. GSSAPI has no effect.
+ * The parameters of libpq, and the service's own `pooler`, `prepare` and `search_path`. A list
+ * contains the accepted values. Null accepts any value. A string is the reason why the service
+ * refuses the parameter. The parameters of GSSAPI have no effect.
  */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },
@@ -74,7 +75,7 @@ export function complete(parameters: Map<string, string>, environment: Lookup): 
   }
 }
 
-/** Throws an Error with a reason that contains no value of the user, as values may be secret. */
+/** Throws an Error. The reason must contain no parameter's value, because values may be secret. */
 export function refuse(reason: string): never {
   throw new Error(`Cannot open the database: ${reason}`);
 }

@@ -51,7 +51,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   raw.write(tlsRequest);
   // The cast is safe: a socket without an encoding emits bytes.
   const bytes = await response as Buffer;
-  // Bytes that follow without encryption could come from an attacker.
+  // Further unencrypted bytes after the response byte could come from an attacker.
   if (bytes.length !== 1) throw new Error(`${server.host} sent data before TLS`);
   if (bytes.toString() !== "S") {
     if (!requiresTls(tls.mode)) return raw;
@@ -139,7 +139,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
       onnotify: (_channel: string, payload: string) => notified(payload),
     }),
   };
-  // The casts are safe: the library has the options above, and creates clients of parsed options.
+  // The casts are safe: the library has the options above, and also accepts its parsed options.
   const { options: parsed } = postgres(given as unknown as postgres.Options<Types>);
   const all = { ...parsed, target_session_attrs: null } as unknown as postgres.Options<Types>;
   return postgres(all);

@@ -23,7 +23,7 @@ export class ServerChoice {
 
   constructor(plan: ConnectionPlan, readOnly: boolean) {
     this.#plan = plan;
-    // If the plan names no state, a service that writes uses the primary among several servers.
+    // If the plan names no state, a writing service needs the primary among several servers.
     const state = plan.state ?? (plan.servers.length > 1 && !readOnly ? "read-write" : "any");
     this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
   }

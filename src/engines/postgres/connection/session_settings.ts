@@ -42,7 +42,7 @@ export function pooledBegin(
     ${announces ? `; SET LOCAL ${signalsAfterCommitSetting} = on` : ""}`;
 }
 
-/** The time limit of a lock, in milliseconds. 0 would mean no limit. */
+/** The time limit of a wait for a lock, in milliseconds. 0 would mean no limit. */
 function lockTimeout(waitLimitMs: number): number {
   return Math.max(1, Math.ceil(waitLimitMs));
 }

@@ -27,8 +27,8 @@ export async function columnsViolatedOnPostgres(
 }
 
 /**
- * Returns true if a row can refer to another row of the same table by columns other than the key.
- * In such a table, an update of the referenced row can violate the foreign key.
+ * Returns true if a foreign key of these columns refers to columns of the same table that are not
+ * in the primary key. An update of the referenced columns can then also violate the foreign key.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);

@@ -191,7 +191,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Matches a statement that can safely run twice, and not WITH, which can contain an INSERT. */
+/** Matches statements that can safely run twice. WITH is not safe: it can contain an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 function tooLate(limitMs: number): DatabaseError {

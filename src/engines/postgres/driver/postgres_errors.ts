@@ -8,10 +8,10 @@ import { toClientMessage } from "../../../db/raised_message.ts";
 import { isFailUnlessError } from "../sql/require_row.ts";
 
 /**
- * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. `sent` is
- * true if the statement may have reached the server and changed rows. Then the outcome is unknown
- * if the connection was lost. `showsRaised` is true if clients see the messages of RAISE. A
- * DatabaseError and an error without a code stay the same.
+ * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. If `sent` is
+ * `write` or `commit` and the connection was lost, the outcome is unknown: the statement may have
+ * changed rows. `showsRaised` is true if clients see the messages of RAISE. A DatabaseError and an
+ * error without a code stay the same.
  */
 export function toPostgresError(
   error: unknown,
@@ -42,8 +42,8 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
 }
 
 /**
- * Errors of PL/pgSQL: a CASE without a match, INTO STRICT with no row or with several rows, and a
- * COMMIT in a function.
+ * The codes of PL/pgSQL errors: no branch of a CASE matches, INTO STRICT gets no row or several
+ * rows, or a function tries to commit.
  */
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003", "2D000"]);
 
@@ -100,7 +100,7 @@ function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
 
-/** Returns the error's fields that name the failed constraint, which differ between libraries. */
+/** Returns the failed constraint from the error's fields, which libraries name differently. */
 function failedConstraint(error: Error): FailedConstraint | null {
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   const named = (...names: readonly string[]): string | null => {
@@ -115,7 +115,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
 
 /**
  * Returns true if Postgres has rejected a value with the code of a wrong statement, as the input
- * functions of tsquery, tsvector, jsonpath and regclass do. Only a wrong statement has a position.
+ * functions of tsquery, tsvector, jsonpath and regclass do. Only an error in SQL has a position.
  */
 export function isRejectedValue(error: unknown): boolean {
   // Postgres reports a tsquery with too many operators as an internal error.
@@ -135,7 +135,7 @@ function isMissingInFunction(code: string, error: Error): boolean {
   return ["internal_query", "internalQuery"].some((name) => fields.get(name) !== undefined);
 }
 
-/** The codes of syntax errors, of missing tables, types, functions and schemas, and of names. */
+/** The codes of syntax errors, invalid names, and missing tables, types, functions and schemas. */
 const codesOfStatements: ReadonlySet<string> = new Set([
   ...["42601", "42P01", "42704", "42883", "3F000", "42602"],
 ]);
@@ -176,7 +176,7 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** A function of a read writes, or sets `transaction_read_only` or the isolation level. */
+/** The error codes if a read calls a function that writes or changes the transaction's mode. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "25001"]);
 
 function kindOf(code: string): DatabaseErrorKind {
@@ -204,8 +204,8 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   // A standby server rejected a write.
   ["25006", "read-only"],
   ["42501", "forbidden"],
-  // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
-  // Postgres raises these when it evaluates an expression, and never when it parses a bound value.
+  // Division by zero, a forbidden NULL, or an invalid argument of a logarithm, power, width_bucket,
+  // subscript or substring. Only an expression causes these errors, never a bound value alone.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),

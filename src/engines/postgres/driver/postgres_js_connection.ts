@@ -43,7 +43,7 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly lost?: () => void;
 }
 
-/** The time to connect in addition to the limit of all attempts, in milliseconds. */
+/** How long opening or restoring a connection may exceed the wait limit, in milliseconds. */
 const graceMs = 1_000;
 
 /** The minimum time for an attempt to connect to one of several servers, in milliseconds. */
@@ -169,7 +169,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.opening = this.#within(checked);
   }
 
-  /** Sets if this process sends signals after its commits. If so, triggers send no signals. */
+  /** Sets who signals the commits of this connection: this process (true) or the triggers. */
   announce(announces: boolean): void {
     // The setting would remain in a pooler's session, which other clients use.
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
@@ -264,7 +264,7 @@ export class PostgresJsConnection implements PostgresConnection {
     const options = { prepare, simple };
     const query = client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) neverRepeat(query);
-    // Makes each row an array. A separate call, because the type of its result has no `forEach`.
+    // Makes each row an array. This is a separate call, because its result type lacks `forEach`.
     query.values();
     const rows: TextRow[] = [];
     const sent = query.forEach((row) => {
