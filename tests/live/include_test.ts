@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
+import { z } from "zod";
+import { all, procedure, resource } from "../../mod.ts";
 import { albums, albumTags, artists, profiles, tags, withShop } from "../http/include_support.ts";
-import { insertRows, testOnEveryEngine } from "../support/http.ts";
+import { engines } from "../support/engines.ts";
+import { insertRows, testOnEveryEngine, withService } from "../support/http.ts";
+import { testUnless } from "../support/skip.ts";
 import { catchUp, follow, held, listed, updateRow } from "./include_streams.ts";
 
 const isLive = true;
@@ -79,4 +83,65 @@ testOnEveryEngine(
       assertEquals(await sent(), [[], [], []]);
       for (const { stream } of followers) await stream.close();
     }),
+);
+
+const postgres = engines.find(({ name }) => name === "postgres");
+if (postgres === undefined) throw new Error("There is a Postgres");
+
+testUnless(
+  postgres.ignore ?? null,
+  "a row that raw SQL adds while the rows of a changed artist are read is no change (postgres)",
+  async () => {
+    const locked = Promise.withResolvers<void>();
+    const addWhileSearched = procedure({
+      input: z.object({}),
+      output: z.null(),
+      handler: async ({ db }) => {
+        await db.transaction(async (tx) => {
+          const run = (text: string) => tx.query({ text, values: [] });
+          await run("LOCK TABLE albums");
+          locked.resolve();
+          const waiting =
+            `SELECT FROM pg_locks WHERE NOT granted AND relation = 'albums'::regclass`;
+          while ((await run(waiting)).rows.length === 0);
+          await run(`INSERT INTO albums (id, title, artist_id, secret) VALUES (2, 'b', 1, '')`);
+        });
+        return null;
+      },
+    });
+    const auth = { public: { read: true, subscribe: true }, update: () => all() };
+    const resources = [
+      resource(artists, { id: artists.id, auth, procedures: { addWhileSearched } }),
+      resource(albums, {
+        id: albums.id,
+        auth,
+        relations: {
+          artist: { type: "belongsTo", resource: artists, foreignKey: albums.artistId },
+        },
+      }),
+    ];
+    const config = { changes: { mode: "service" as const }, resources };
+    await withService(
+      postgres,
+      [artists, albums],
+      () => config,
+      async ({ db, send, subscribe }) => {
+        await insertRows(db, artists, [{ id: 1, name: "ada", secret: "" }]);
+        await insertRows(db, albums, [{ id: 1, title: "a", artistId: 1, secret: "" }]);
+        const stream = await subscribe("/api/albums/subscribe?include=artist");
+        await stream.untilSynced();
+        await stream.untilToken();
+        const ada = { "x-user": "ada" };
+        const added = send("POST", "/api/artists/rpc/addWhileSearched", {}, ada);
+        await Promise.race([locked.promise, added]);
+        assertEquals((await send("PATCH", "/api/artists/1", { name: "eve" }, ada)).status, 200);
+        assertEquals((await added).status, 200);
+        const [first] = await stream.take(1);
+        assertEquals([first?.type, first?.data.reason], ["invalidate", "untracked_write"]);
+        const [page] = await stream.untilSynced();
+        assertEquals(page?.data.items.map(({ id }: { readonly id: number }) => id), [1, 2]);
+        await stream.close();
+      },
+    );
+  },
 );

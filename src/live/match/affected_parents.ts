@@ -80,11 +80,11 @@ export class AffectedParents<G extends AffectedGroup> {
     const parentRows = await this.#readParents(log);
     // The reads of the parents may have seen changes after `position`.
     if (hasReadUpTo(position, parentRows)) {
-      return this.#gather(parentRows, new ChangedRows(changes));
+      return this.#gather(parentRows, changeTest(changes));
     }
     const next = await log.next(position);
     if (!isWhole(next, parentRows)) return { rows: [], overflowing: this.groups };
-    return this.#gather(parentRows, new ChangedRows([...changes, ...next.changes]));
+    return this.#gather(parentRows, changeTest([...changes, ...next.changes]));
   }
 
   /**
@@ -94,7 +94,7 @@ export class AffectedParents<G extends AffectedGroup> {
    */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    const found = this.#gather(parentRows, new ChangedRows([]));
+    const found = this.#gather(parentRows, () => false);
     // If a read returned no row, its position may precede the time of the read.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows)) return found;
@@ -119,7 +119,7 @@ export class AffectedParents<G extends AffectedGroup> {
     );
   }
 
-  #gather(parentRows: readonly (ParentRows<G> | null)[], changed: ChangedRows): FoundParents<G> {
+  #gather(parentRows: readonly (ParentRows<G> | null)[], hasChanged: ChangeTest): FoundParents<G> {
     const affected = new Map<string, { readonly row: Row; readonly groups: Set<G> }>();
     const overflowing = new Set<G>();
     const searches = [...this.#searches.values()];
@@ -128,7 +128,7 @@ export class AffectedParents<G extends AffectedGroup> {
       const rows = parentRows[index]?.rows ?? null;
       if (rows === null) addAll(overflowing, groupsOf(search));
       for (const [row, groups] of rows ?? []) {
-        if (changed.has(row, table)) continue;
+        if (hasChanged(row, table)) continue;
         // A row can be a parent of the changed rows by several include paths.
         const id = `${resource} ${keyId(keyOf(row, table), table)}`;
         const known = affected.get(id) ?? { row, groups: new Set() };
@@ -167,30 +167,24 @@ function isWhole<G>(
   return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows);
 }
 
-class ChangedRows {
-  readonly #changes: readonly Change[];
-  readonly #byTable = new Map<TableInfo, Set<string>>();
+type ChangeTest = (row: Row, table: TableInfo) => boolean;
 
-  constructor(changes: readonly Change[]) {
-    this.#changes = changes;
-  }
+/** Returns a function that returns true for a row that the changes have changed, or may have. */
+function changeTest(changes: readonly Change[]): ChangeTest {
+  const byTable = new Map<TableInfo, ReadonlySet<string> | "all">();
+  return (row, table) => {
+    const ids = byTable.get(table) ?? changedIds(changes, table);
+    byTable.set(table, ids);
+    return ids === "all" || ids.has(keyId(keyOf(row, table), table));
+  };
+}
 
-  has(row: Row, table: TableInfo): boolean {
-    const ids = this.#byTable.get(table) ?? this.#idsOf(table);
-    this.#byTable.set(table, ids);
-    return ids.has(keyId(keyOf(row, table), table));
-  }
-
-  #idsOf(table: TableInfo): Set<string> {
-    const ids = new Set<string>();
-    for (const change of this.#changes) {
-      if (change.table !== table || (change.before ?? change.after) === null) continue;
-      for (const rowChange of rowChangesOf(change)) {
-        ids.add(keyId(rowChangeKey(rowChange, table), table));
-      }
-    }
-    return ids;
-  }
+/** Returns the ids of the rows, or `all` after a change of unknown rows: all streams start over. */
+function changedIds(changes: readonly Change[], table: TableInfo): ReadonlySet<string> | "all" {
+  const own = changes.filter((change) => change.table === table);
+  if (own.some(({ kind }) => kind === "touch" || kind === "truncate")) return "all";
+  const rowChanges = own.flatMap((change) => rowChangesOf(change));
+  return new Set(rowChanges.map((rowChange) => keyId(rowChangeKey(rowChange, table), table)));
 }
 
 function groupsOf<G>({ keys }: ParentSearch<G>): readonly ReadonlySet<G>[] {
