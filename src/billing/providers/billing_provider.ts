@@ -76,7 +76,7 @@ export interface PaidPrice {
   readonly ids: readonly string[];
   /** The quantity as the provider reports it, perhaps invalid. */
   readonly quantity: number;
-  /** The amount after discounts, before a balance reduces it. Default: the payment's `netAmount`. */
+  /** Amount after discounts, before a balance reduces it. Default: the payment's `netAmount`. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
