@@ -8,7 +8,7 @@ export async function findConfiguration(): Promise<string | null> {
   return await pathExists(configurationName) ? configurationName : null;
 }
 
-/** Loads the file at `path` or the default file. Throws an Error with `hint` if it is missing. */
+/** Loads `path`, or else the default file. Throws an Error with `hint` if both are missing. */
 export async function requireConfiguration(
   path: string | null,
   hint: string,
