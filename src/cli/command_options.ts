@@ -126,15 +126,11 @@ export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
 
-export interface StoreArguments {
-  /** The file or URL of the key-value store; null without the option `--kv`. */
-  readonly kv: string | null;
-  /** The path of the configuration file; null without the option `--config`. */
-  readonly config: string | null;
-}
+/** A key-value store, or a configuration file that names one. Each is null without its option. */
+export type StoreArguments = ReturnType<typeof readStoreArguments>;
 
 /** Reads the options `--kv` and `--config`. Throws a {@link Misuse} if both are present. */
-export function readStoreArguments(words: CommandWords<"kv" | "config">): StoreArguments {
+export function readStoreArguments(words: CommandWords<"kv" | "config">) {
   const [kv, config] = [words.text("kv"), words.text("config")];
   if (kv === null || config === null) return { kv, config };
   throw new Misuse("Give --kv or --config, not both: a configuration names its own store");

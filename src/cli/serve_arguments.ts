@@ -1,53 +1,26 @@
-import type { SourceArguments } from "./database/command_config.ts";
 import { isServerUrl, withParameter } from "../engines/server_url.ts";
 import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { ServeConfig } from "../app/serve.ts";
 import { type CommandWords, Misuse, readCommandWords } from "./command_options.ts";
 import { readAdditions, readSchemaOption } from "./database/additions.ts";
-import { type DeclaredKeys, parseKeyOptions } from "./database/declared_view_keys.ts";
+import { parseKeyOptions } from "./database/declared_view_keys.ts";
 import { serveCommandLineOptions } from "./serve_options.ts";
 
 /**
  * The arguments that start a service for a database, from a configuration file, or with example
  * data. By default, the service uses the configuration file in the current folder.
  */
-export interface ServeCommand extends SourceArguments {
-  readonly kind: "serve";
-  readonly port: number | null;
-  readonly host: string | null;
-  readonly public: boolean;
-  /** The service's options for proxies; absent without `--trust-proxy` and `--mounted-at`. */
-  readonly proxies?: Pick<ServeConfig, "abuseProtection" | "mountedAt">;
-  readonly write: boolean;
-  /** The key columns of views, and of tables without a primary key. */
-  readonly keys: DeclaredKeys;
-  /** True if triggers in the database record the row changes that any program makes. */
-  readonly triggers: boolean;
-  /** The Postgres schema with the change log; null for the default schema. */
-  readonly changesSchema: string | null;
-  /** True to make every table with string columns searchable. */
-  readonly search: boolean;
-  /** True if the service has a dashboard. */
-  readonly ui: boolean;
-  /** True to check every few seconds if the schema of the tables has changed. */
-  readonly watchSchema: boolean;
-  /** `supabase` if the database's policies decide what a user may do; null if the token decides. */
-  readonly actAs: "supabase" | null;
-  /** True if accounts can log in. */
-  readonly users: boolean;
-  /** The file or URL of the store with the accounts; null without the option `--kv`. */
-  readonly kv: string | null;
-  readonly workers: number | null;
-}
+export type ServeCommand = Extract<
+  ReturnType<typeof parseServeArguments>,
+  { readonly kind: "serve" }
+>;
 
 /** Parses the arguments for serving. Throws a {@link Misuse}. */
-export function parseServeArguments(
-  args: readonly string[],
-): ServeCommand | { readonly kind: "version" } {
+export function parseServeArguments(args: readonly string[]) {
   const words = readCommandWords(null, args, serveCommandLineOptions);
   const { positionals, text, flag } = words;
-  if (flag("version")) return { kind: "version" };
+  if (flag("version")) return { kind: "version" as const };
   const [config, kv] = [text("config"), text("kv")];
   const [place = null, extra] = positionals;
   const [pooler, changesSchema] = [text("pooler"), text("changes-schema")];
@@ -84,7 +57,7 @@ export function parseServeArguments(
     throw new Misuse("The option --kv belongs to --users, and to the commands keys and users");
   }
   return {
-    kind: "serve",
+    kind: "serve" as const,
     ...{ database, config, kv, actAs, users, write, triggers, changesSchema },
     schemas: readSchemaOption(words),
     keys: parseKeyOptions(words.strings("key")),
@@ -120,7 +93,7 @@ const workersOption = whole({ from: 1, to: 256 });
 
 function proxyOptions(
   { text }: CommandWords<"trust-proxy" | "mounted-at">,
-): Pick<ServeCommand, "proxies"> {
+): { readonly proxies?: Pick<ServeConfig, "abuseProtection" | "mountedAt"> } {
   const trustProxy = wholeOf("number of proxies", text("trust-proxy"), whole({ from: 0 }));
   const mountedAt = text("mounted-at");
   if (trustProxy === null && mountedAt === null) return {};

@@ -1,6 +1,5 @@
 import { type CommandWords, configOption, Misuse, readCommandWords } from "../command_options.ts";
 import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
-import type { SourceArguments } from "../database/command_config.ts";
 import { Problem } from "../../problem/problem.ts";
 import {
   checkImportOptions,
@@ -8,18 +7,7 @@ import {
   importTexts,
 } from "../../resource/import/import_options.ts";
 
-export interface ImportCommand extends SourceArguments {
-  readonly kind: "import";
-  /** The path of the file; `-` for the standard input. */
-  readonly file: string;
-  readonly format: "ndjson" | "csv";
-  /** The name of a table, or the path of a resource. */
-  readonly into: string;
-  /** Number of rows in each transaction; null for one transaction with all rows. */
-  readonly chunk: number | null;
-  readonly dryRun: boolean;
-  readonly reading: ImportFileOptions;
-}
+export type ImportCommand = ReturnType<typeof parseImportArguments>;
 
 export const importHelp =
   `Importing rows of a file, NDJSON or CSV with a line of names; - is the standard input:
@@ -37,7 +25,7 @@ export const importHelp =
       --timestamps UNIT  numbers of a CSV in columns of time are ms, s or excel days`;
 
 /** Parses the arguments of the command `import`. Throws a {@link Misuse} if they are invalid. */
-export function parseImportArguments(args: readonly string[]): ImportCommand {
+export function parseImportArguments(args: readonly string[]) {
   const words = readCommandWords("import", args, {
     into: { type: "string" },
     db: { type: "string" },
@@ -64,16 +52,13 @@ export function parseImportArguments(args: readonly string[]): ImportCommand {
   if (database !== null && config !== null) {
     throw new Misuse("import takes --db or --config, not both: a configuration names its database");
   }
-  const format = words.text("format") ?? formatOf(file);
-  if (format !== "csv" && format !== "ndjson") {
-    throw new Misuse(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
-  }
+  const format = formatOf(words.text("format"), file);
   const chunk = chunkOf(words.text("chunk"));
   const dryRun = words.flag("dry-run");
   if (dryRun && chunk !== null) throw new Misuse("import takes --dry-run or --chunk, not both");
   const reading = readingOf(words, format);
   return {
-    ...{ kind: "import", file, format, into, chunk, dryRun, reading },
+    ...{ kind: "import" as const, file, format, into, chunk, dryRun, reading },
     ...{ database, config, schemas: readSchemaOption(words) },
     ...readAdditions(words, database),
   };
@@ -95,9 +80,10 @@ function readingOf(words: CommandWords<ReadingWord>, format: "csv" | "ndjson"): 
   }
 }
 
-function formatOf(file: string): string {
-  if (/\.csv$/i.test(file)) return "csv";
-  return /\.(?:ndjson|jsonl)$/i.test(file) ? "ndjson" : "";
+function formatOf(given: string | null, file: string): "csv" | "ndjson" {
+  if (given === "csv" || given === null && /\.csv$/i.test(file)) return "csv";
+  if (given === "ndjson" || given === null && /\.(?:ndjson|jsonl)$/i.test(file)) return "ndjson";
+  throw new Misuse(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
 }
 
 function chunkOf(given: string | null): number | null {

@@ -5,35 +5,11 @@ import {
   readCommandWords,
   splitCommaList,
 } from "../command_options.ts";
-import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
+import { additionOptions, readAdditions } from "../database/additions.ts";
 
-export interface MigrateCommand extends GivenAdditions {
-  readonly kind: "migrate";
-  /** The file or URL of a database; null for the configured database. */
-  readonly database: string | null;
-  /** The path of a module that exports tables; null for the configured tables. */
-  readonly tables: string | null;
-  /** The path of the configuration file; null without the option `--config`. */
-  readonly config: string | null;
-  /** The folder with SQL files to run; null to compute the migration from the tables. */
-  readonly migrations: string | null;
-  /** True to record the SQL files as already applied, without running them. */
-  readonly baseline: boolean;
-  /** True to continue a file that runs without a transaction and has stopped in the middle. */
-  readonly resume: boolean;
-  /** The number of applied files to undo, or null to apply files. */
-  readonly down: number | null;
-  /** The name of the file that receives the plan, or null to run the plan. */
-  readonly write: string | null;
-  /** True to only compare the database with the tables, after running the files of `migrations`. */
-  readonly check: boolean;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-  readonly allowDrop: readonly string[];
-  readonly keep: readonly string[];
-}
+export type MigrateCommand = ReturnType<typeof parseMigrateArguments>;
 
-export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
+export function parseMigrateArguments(args: readonly string[]) {
   const words = readCommandWords("migrate", args, {
     db: { type: "string" },
     tables: { type: "string" },
@@ -58,7 +34,7 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
   const database = given ?? named;
   const migrations = words.text("migrations");
   return {
-    ...{ kind: "migrate", database, migrations, ...readFileOptions(words, migrations) },
+    ...{ kind: "migrate" as const, database, migrations, ...readFileOptions(words, migrations) },
     ...{ tables: words.text("tables"), config: words.text("config") },
     ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
     allowDrop: words.strings("allow-drop").flatMap(splitCommaList),
@@ -71,7 +47,7 @@ export function parseMigrateArguments(args: readonly string[]): MigrateCommand {
 function readFileOptions(
   words: CommandWords<"baseline" | "resume" | "down" | "write" | "check">,
   migrations: string | null,
-): Pick<MigrateCommand, "baseline" | "resume" | "down" | "write" | "check"> {
+) {
   const flags = {
     baseline: words.flag("baseline"),
     resume: words.flag("resume"),
