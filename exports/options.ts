@@ -42,7 +42,7 @@ export type {
   SchemaOutput,
   SchemaResult,
   StandardSchema,
-} from "../src/resource/model/standard_schema.ts";
+} from "../src/schema/standard_schema.ts";
 export type {
   AuthorizeDashboard,
   DashboardOptions,

@@ -27,7 +27,6 @@ export type {
   FunctionArgument,
   FunctionProcedure,
   FunctionResult,
-  OpenSchema,
   QualifiedName,
 } from "../src/db/functions/database_function.ts";
 export type { Migration } from "../src/db/migrations/migrate_tables.ts";

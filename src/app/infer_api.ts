@@ -4,11 +4,7 @@ import type {
   TypedDefinition,
 } from "../resource/define/resource_definition.ts";
 import type { ResourceTypes } from "../resource/model/resource_types.ts";
-import type {
-  SchemaInput,
-  SchemaOutput,
-  StandardSchema,
-} from "../resource/model/standard_schema.ts";
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../schema/standard_schema.ts";
 import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_like.ts";
 
 /**

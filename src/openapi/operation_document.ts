@@ -1,12 +1,14 @@
 import { type JsonSchema, objectSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
+import { candidatesOf } from "../resource/model/procedure.ts";
 import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
-import { isRead, type Route } from "../resource/routes/endpoint.ts";
+import { type Endpoint, isRead, type Route } from "../resource/routes/endpoint.ts";
 import { pascalName, uniqueNames } from "./component_names.ts";
 import { keySegmentSchema } from "./column_json_schema.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import {
+  anyOf,
   argumentSchema,
   type CalledFunction,
   describeProcedure,
@@ -27,18 +29,17 @@ export function operationDocument(
 ): JsonSchema {
   const { endpoint } = route;
   const found = resource.procedures.get(procedureOf(route) ?? "");
-  const called = found?.databaseFunction;
   const procedure = found === undefined
     ? null
     : describeProcedure(procedureOf(route) ?? "", found, resource);
   const schema = endpoint.takesBody
     ? bodies[endpoint.name]?.({ resource, name, procedure }) ?? null
     : null;
-  const body = contentOf(endpoint.name, schema);
+  const body = contentOf(endpoint, schema);
   const parameters = [
     ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
     ...queryParameters(endpoint.name, resource),
-    ...(called === undefined ? [] : functionParameters(called, route)),
+    ...functionParameters(found === undefined ? [] : candidatesOf(found), route),
     ...requestHeaders(route, resource, facts),
   ];
   return {
@@ -46,7 +47,7 @@ export function operationDocument(
     summary: procedure === null
       ? `${operationProperties[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure.name} (${resource.name})`,
-    ...(called?.description ? { description: called.description } : {}),
+    ...(procedure?.description === undefined ? {} : { description: procedure.description }),
     tags: [name],
     security: securityRequirements(route, resource, facts),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -58,27 +59,35 @@ export function operationDocument(
   };
 }
 
-/** Returns a function's query parameters: its arguments for GET, and the parameters of its rows. */
-function functionParameters(called: CalledFunction, { method }: Route): readonly JsonSchema[] {
-  const args = method !== "GET" ? [] : called.args.map((argument): JsonSchema => {
-    const { name, kind } = argument.column;
-    const schema = argumentSchema(argument);
+/** Returns the query parameters of functions: arguments for GET, and the parameters of rows. */
+function functionParameters(
+  all: readonly CalledFunction[],
+  { method }: Route,
+): readonly JsonSchema[] {
+  const isGet = method === "GET";
+  const called = all.filter(({ isQuery, bodyType }) => !isGet || isQuery && bodyType === null);
+  const given = isGet ? called.flatMap(({ args }) => args) : [];
+  const args = [...Map.groupBy(given, ({ column }) => column.name)].map(([name, some]) => {
+    const isRequired = some.every(({ isOptional }) => !isOptional) && some.length === called.length;
+    const schema = anyOf(some.map(argumentSchema));
     return {
-      ...{ name, in: "query", required: !argument.isOptional },
-      ...(kind === "json"
+      ...{ name, in: "query", required: isRequired },
+      ...(some.some(({ column }) => column.kind === "json")
         ? { content: { "application/json": { schema } } }
         : { schema: { ...schema, nullable: false } }),
     };
   });
   const text = { type: "string" };
-  const ofRows = called.result.kind !== "rows" ? [] : [
+  const ofRows = called.every(({ result }) => result.kind !== "rows") ? [] : [
     parameter("filter", text, "Which rows, in the filter language."),
     parameter("select", text, "The fields of the rows, with commas between them."),
     parameter("orderBy", text, "The order, like `-year,title`."),
     parameter("limit", { type: "integer" }, "How many rows at most."),
-    ...(called.isQuery ? [parameter("cursor", text, "`nextCursor` of the page before.")] : []),
+    ...(called.some(({ isQuery }) => isQuery)
+      ? [parameter("cursor", text, "`nextCursor` of the page before.")]
+      : []),
   ];
-  return [...args, ...ofRows.filter(({ name }) => !args.some((one) => one["name"] === name))];
+  return [...args, ...ofRows.filter(({ name }) => !args.some((one) => one.name === name))];
 }
 
 function procedureOf({ endpoint, path }: Route): string | null {
@@ -105,12 +114,13 @@ function idParameter({ table }: Resource): JsonSchema {
 }
 
 /** Returns the body schema for each media type of a route, or null for a route without a body. */
-function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSchema | null {
-  if (operation === "import") {
+function contentOf({ name, rawTypes = [] }: Endpoint, schema: JsonSchema | null) {
+  if (name === "import") {
     const lines = { schema: { type: "string" } };
     return { "application/x-ndjson": lines, "text/csv": lines };
   }
-  return schema === null ? null : { "application/json": { schema } };
+  const raw = rawTypes.map((type) => [type, { schema: { type: "string", format: "binary" } }]);
+  return schema && { "application/json": { schema }, ...Object.fromEntries(raw) };
 }
 
 const filter: JsonSchema = {

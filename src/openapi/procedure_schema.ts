@@ -1,8 +1,8 @@
-import type { Procedure } from "../resource/model/procedure.ts";
+import { candidatesOf, type Procedure } from "../resource/model/procedure.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { servedResult } from "../resource/routes/function_endpoint.ts";
 import { bodyColumnSchema, responseColumnSchema, withComment } from "./column_json_schema.ts";
-import type { StandardSchema } from "../resource/model/standard_schema.ts";
+import type { StandardSchema } from "../schema/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 
 /** The description of a procedure. */
@@ -33,18 +33,29 @@ export function describeProcedure(
   resource: Resource,
 ): ProcedureSchema {
   const { databaseFunction: called } = procedure;
-  const description = called?.description ?? null;
+  const candidates = candidatesOf(procedure);
+  const comments = new Set(candidates.flatMap(({ description }) => description ?? []));
   return {
     name,
-    ...(description === null ? {} : { description }),
+    ...(comments.size === 0 ? {} : { description: [...comments].join("\n\n") }),
     public: procedure.public === true,
     ...(called === undefined
       ? {
         input: jsonSchemaOf(procedure.input, "input"),
         output: jsonSchemaOf(procedure.output, "output"),
       }
-      : { input: inputOf(called), output: outputOf(called, resource) }),
+      : {
+        input: anyOf(candidates.map(inputOf)),
+        output: anyOf(candidates.map((one) => outputOf(one, resource))),
+      }),
   };
+}
+
+/** Returns a schema of values that one of the schemas describes. */
+export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
+  const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
+    .values();
+  return others.length === 0 ? first : { anyOf: [first, ...others] };
 }
 
 export type CalledFunction = NonNullable<Procedure["databaseFunction"]>;
@@ -54,7 +65,8 @@ export function argumentSchema({ column }: CalledFunction["args"][number]): Json
   return bodyColumnSchema(column, true);
 }
 
-function inputOf({ args }: CalledFunction): JsonSchema {
+function inputOf({ args, args: [first], bodyType }: CalledFunction): JsonSchema {
+  if (first !== undefined && bodyType !== null) return argumentSchema(first);
   const required = args.filter(({ isOptional }) => !isOptional).map(({ column }) => column.name);
   return {
     type: "object",

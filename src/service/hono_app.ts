@@ -275,7 +275,7 @@ export async function readBodyRequest(
 ): Promise<BodyRequest> {
   const { raw } = context.req;
   const caller = new HonoCaller(context, parseUser);
-  const bytes = await readBody(raw, caller, limits, clock);
+  const bytes = await readBody(raw, caller, { limits, clock });
   const address = clientAddress(raw.headers, caller.address(), trustedProxies);
   const waiting = {
     identity: callerIdentity(caller.user(), address),

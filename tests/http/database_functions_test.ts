@@ -9,6 +9,7 @@ import {
   resource,
   rsql,
 } from "../../mod.ts";
+import { writeApiTypes } from "../../src/openapi/api_types.ts";
 import { Misuse } from "../../src/cli/command_options.ts";
 import { prepareService } from "../../src/cli/prepare_service.ts";
 import { parseServeArguments } from "../../src/cli/serve_arguments.ts";
@@ -66,6 +67,23 @@ CREATE FUNCTION "odd Name"(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SE
 CREATE FUNCTION "Odd.Name"("the ""arg""" integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1';
 CREATE FUNCTION twice(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a';
 CREATE FUNCTION twice(a text) RETURNS text STABLE LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION pick(a integer) RETURNS text IMMUTABLE LANGUAGE sql AS $$SELECT 'a ' || a$$;
+COMMENT ON FUNCTION pick(integer) IS 'Of one number';
+CREATE FUNCTION pick(a integer, b text) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a + length(b)';
+CREATE FUNCTION pick(a integer, c integer, d integer DEFAULT 0) RETURNS SETOF films STABLE LANGUAGE sql AS
+  'SELECT * FROM films WHERE id IN (a, c, d)';
+CREATE FUNCTION pick(e bigint) RETURNS text LANGUAGE sql AS $$SELECT 'volatile ' || e$$;
+CREATE FUNCTION pick(jsonb) RETURNS jsonb STABLE LANGUAGE sql AS $$SELECT jsonb_build_array($1)$$;
+CREATE FUNCTION pick(text) RETURNS text STABLE LANGUAGE sql AS 'SELECT upper($1)';
+CREATE FUNCTION pick(shows) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1.film_id';
+CREATE FUNCTION either(a integer, b integer DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a + b';
+CREATE FUNCTION either(a integer, c bigint DEFAULT 2) RETURNS integer STABLE LANGUAGE sql AS 'SELECT a + c::integer';
+CREATE FUNCTION hidden(a integer, b integer DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION hidden(a integer, b integer, c anyelement DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2';
+CREATE FUNCTION hidden(a integer, d text) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 3';
+CREATE FUNCTION json_body(json) RETURNS json IMMUTABLE LANGUAGE sql AS 'SELECT $1';
+CREATE FUNCTION text_body(text) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT octet_length($1)';
+CREATE FUNCTION bytes_body(bytea) RETURNS bytea LANGUAGE sql AS $$SELECT $1 || '\\x00'::bytea$$;
 CREATE FUNCTION unnamed(integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT $1';
 CREATE FUNCTION anything(a anyelement) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION untyped() RETURNS SETOF record STABLE LANGUAGE sql AS 'SELECT 1, 2';
@@ -79,11 +97,17 @@ interface Answer {
   readonly body: any;
 }
 
-type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>;
+/** Sends a request. A body with `headers` is sent unchanged, and any other body as JSON. */
+type Ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer>;
 
 async function withFunctions(
   url: string,
-  work: (ask: Ask, db: Database) => Promise<void>,
+  work: (ask: Ask, db: Database, app: Awaited<ReturnType<typeof createApp>>) => Promise<void>,
 ): Promise<void> {
   const db = await openDatabase(url);
   await runScript(db.driver, script);
@@ -109,17 +133,22 @@ async function withFunctions(
     ),
   });
   try {
-    await work(async (method, path, body) => {
-      const response = await app.fetch(
-        new Request(`http://localhost/api/films/rpc/${path}`, {
-          method,
-          headers: { "content-type": "application/json" },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        }),
-      );
-      const text = await response.text();
-      return { status: response.status, body: text === "" ? null : JSON.parse(text) };
-    }, db);
+    await work(
+      async (method, path, body, headers) => {
+        const sent = headers === undefined ? JSON.stringify(body) : body as BodyInit;
+        const response = await app.fetch(
+          new Request(`http://localhost/api/films/rpc/${path}`, {
+            method,
+            headers: { "content-type": "application/json", ...headers },
+            ...(body === undefined ? {} : { body: sent }),
+          }),
+        );
+        const text = await response.text();
+        return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+      },
+      db,
+      app,
+    );
   } finally {
     await app.close();
   }
@@ -326,11 +355,16 @@ testOnPostgres("functions that cannot be called are left out, with the reason", 
   const db = await openDatabase(url);
   try {
     await runScript(db.driver, script);
+    const inseparable = "several functions have this name, and the names of their arguments do " +
+      "not tell them apart";
     const { functions, leftOut } = await db.introspect({ functions: ["*"] });
     assertEquals(Object.fromEntries(leftOut.map(({ table, reason }) => [table, reason])), {
       "anything()": 'its argument "a" has the type anyelement',
       "odd Name()": "its name is not possible in a path",
-      "twice()": "several functions have this name, and their arguments do not tell them apart",
+      "hidden(integer,integer)": inseparable,
+      "hidden(integer,integer,anyelement)": 'its argument "c" has the type anyelement',
+      "twice(integer)": inseparable,
+      "twice(text)": inseparable,
       "unnamed()": "its arguments have no names",
       "untyped()": "its result has the type record",
     });
@@ -346,6 +380,126 @@ testOnPostgres("functions that cannot be called are left out, with the reason", 
   } finally {
     await db.close();
   }
+});
+
+testOnPostgres("the names of the arguments choose one of several functions", async (url) => {
+  await withFunctions(url, async (ask) => {
+    const data = async (method: string, path: string, body?: unknown) => {
+      const { status, body: { data, detail } } = await ask(method, path, body);
+      return status === 200 ? data : [status, detail];
+    };
+    const both = async (input: Record<string, string | number>) => {
+      const query = Object.entries(input).map(([name, value]) => `${name}=${value}`).join("&");
+      const result = await data("POST", "pick", input);
+      assertEquals(await data("GET", `pick?${query}`), result);
+      return result;
+    };
+    assertEquals(await both({ a: 7 }), "a 7");
+    assertEquals(await both({ a: 1, b: "xyz" }), 4);
+    assertEquals((await both({ c: 2, a: 1 })).items.map(({ id }: { id: number }) => id), [1, 2]);
+    const page = await data("GET", "pick?a=1&c=2&d=3&orderBy=-id&limit=1&select=id");
+    assertEquals(page.items, [{ id: 3 }]);
+    assertEquals(await data("POST", "pick", { e: 1 }), "volatile 1");
+    assertEquals(
+      (await data("POST", "pick", { a: "x" }))[1],
+      "Cannot use this body: a must be a whole number",
+    );
+    // If no names fit, the body is the only argument.
+    for (const body of [{}, { a: 1, z: 2 }, [1], "text", null]) {
+      assertEquals(await data("POST", "pick", body), [body]);
+    }
+    const listed = "pick(a), pick(a, b), pick(a, c, d?)";
+    assertEquals(await data("GET", "pick?e=1"), [
+      422,
+      `Cannot use this body: has the arguments of no function: there is ${listed}`,
+    ]);
+    assertEquals(await data("GET", "pick?a=1&b=2&limit=1"), [
+      422,
+      `Cannot use this body: has the arguments of no function: there is ${listed}`,
+    ]);
+    for (const ask of [() => data("GET", "either?a=1"), () => data("POST", "either", { a: 1 })]) {
+      assertEquals(await ask(), [
+        422,
+        "Cannot use this body: has the arguments of several functions: there is " +
+        "either(a, b?), either(a, c?)",
+      ]);
+    }
+    assertEquals(await data("GET", "either?a=1&c=5"), 6);
+    assertEquals(await data("GET", "hidden?a=1&d=x"), 3);
+    assertEquals((await ask("GET", "../../shows/1?select=pick")).body, { pick: 5 });
+  });
+});
+
+testOnPostgres("descriptions contain each function with a name", async (url) => {
+  await withFunctions(url, async (_ask, _db, app) => {
+    // deno-lint-ignore no-explicit-any -- the members of an OpenAPI document
+    const paths = app.openapi()["paths"] as any;
+    const { get, post } = paths["/api/films/rpc/pick"];
+    const media = Object.keys(post.requestBody.content);
+    assertEquals([post.description, media], ["Of one number", ["application/json", "text/plain"]]);
+    const { anyOf } = post.requestBody.content["application/json"].schema;
+    assertEquals(
+      anyOf.map(({ required, type }: Record<string, unknown>) => required ?? type ?? "any"),
+      [["a"], ["a", "b"], ["a", "c"], ["e"], "any", "string"],
+    );
+    assertEquals(
+      get.parameters.map(({ name, required = false }: Record<string, unknown>) => [name, required]),
+      [
+        ...[["a", true], ["b", false], ["c", false], ["d", false]],
+        ...["filter", "select", "orderBy", "limit", "cursor"].map((name) => [name, false]),
+      ],
+    );
+    assertEquals(paths["/api/films/rpc/text_body"].get, undefined);
+    const types = writeApiTypes(app.schema());
+    const lines = types.split("\n").map((line) => line.trim());
+    assertEquals(lines.filter((line) => /^(?:either|bytes_body):/.test(line)), [
+      "bytes_body: { input: string | null; output: string | null };",
+      "either: { input: { a: number | null; b?: number | null } | " +
+      "{ a: number | null; c?: number | null | string }; output: number | null };",
+    ]);
+    await Promise.resolve();
+  });
+});
+
+testOnPostgres("an argument without a name is the body as it is", async (url) => {
+  await withFunctions(url, async (ask) => {
+    const send = async (path: string, type: string, body: string | Uint8Array, headers = {}) => {
+      const answer = await ask("POST", path, body, { "content-type": type, ...headers });
+      return answer.status === 200 ? answer.body.data : [answer.status, answer.body.detail];
+    };
+    assertEquals(await send("json_body", "application/json", '{"x":[1,"2"]}'), { x: [1, "2"] });
+    assertEquals(await send("json_body", "application/vnd.x+json", "3"), 3);
+    const binary = "application/octet-stream";
+    assertEquals((await send("json_body", "text/plain", "3"))[0], 415);
+    assertEquals((await send("add", "text/plain", "3"))[0], 415);
+    assertEquals(await send("text_body", "text/plain; charset=utf-8", '"ä"'), 4);
+    assertEquals(await send("text_body", "text/plain", ""), 0);
+    assertEquals(await send("text_body", "application/json", '"ä"'), 2);
+    assertEquals((await send("text_body", "application/json", "{}"))[0], 422);
+    assertEquals((await send("text_body", binary, "x"))[0], 415);
+    assertEquals((await send("text_body", "text/plain", new Uint8Array([0xff])))[0], 400);
+    assertEquals((await send("text_body", "text/plain", "a\0"))[0], 422);
+    assertEquals((await send("text_body", "text/plain", "x".repeat(1_048_577)))[0], 413);
+    assertEquals(
+      (await send("text_body", "text/plain", "x", { "content-encoding": "gzip" }))[0],
+      415,
+    );
+    // A browser sends text/plain to another origin without a preflight request.
+    assertEquals((await send("text_body", "text/plain", "x", { origin: "https://evil" }))[0], 415);
+    const [status] = await send("text_body", "text/plain", "x", { "sec-fetch-site": "cross-site" });
+    assertEquals(status, 415);
+    assertEquals(
+      await send("text_body", "text/plain", "x", { origin: "http://localhost", host: "localhost" }),
+      1,
+    );
+    assertEquals(
+      await send("bytes_body", binary, new Uint8Array([255, 0, 1])),
+      btoa("\xff\0\x01\0"),
+    );
+    assertEquals(await send("bytes_body", "application/json", '"/wAB"'), btoa("\xff\0\x01\0"));
+    assertEquals(await send("pick", "text/plain", "abc"), "ABC");
+    assertEquals((await ask("GET", "json_body")).status, 405);
+  });
 });
 
 testOnPostgres("a function runs with the role of the request", async (url) => {

@@ -1,3 +1,4 @@
+import { candidatesOf } from "../../resource/model/procedure.ts";
 import type { Introspection, IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { shellQuote } from "../run_service.ts";
@@ -14,7 +15,10 @@ export async function findTables(
     const found = await db.introspect(options);
     const { tables, functions, leftOut, refusedWrites = [], otherSchemas } = found;
     const ofRows = tables.flatMap((table) => table.functionColumns.map((one) => one.rowFunction));
-    const all = [...Object.values(functions).map((one) => one.databaseFunction), ...ofRows];
+    const all = [
+      ...Object.values(functions).flatMap(candidatesOf),
+      ...ofRows,
+    ];
     for (const name of new Set(all.flatMap((one) => one?.isDefiner ? one.name : []))) {
       const message =
         `the function ${name} runs with the rights of its owner (SECURITY DEFINER), ` +

@@ -33,6 +33,7 @@ import {
 import type { Database } from "../../db/database.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 import { isServerUrl, withoutSecrets, withParameter } from "../../engines/server_url.ts";
+import { candidatesOf } from "../../resource/model/procedure.ts";
 import type { Introspection } from "../../db/introspection.ts";
 
 interface ServeDatabaseOptions {
@@ -292,18 +293,20 @@ function functionsResource(
   { readsNeedToken, writable }: CliRights,
   hasPolicies: boolean,
 ): readonly ResourceDefinition[] {
-  const offered = Object.entries(functions).filter(([, { databaseFunction }]) =>
-    writable || databaseFunction.isQuery
-  );
+  const offered = Object.values(functions).flatMap((procedure) => {
+    const all = candidatesOf(procedure);
+    const [first, ...overloads] = all.filter(({ isQuery }) => writable || isQuery);
+    if (first === undefined) return [];
+    const isOpen = hasPolicies || !writable || all.every(({ isQuery }) => isQuery);
+    return [
+      [first.name, {
+        ...{ ...procedure, databaseFunction: { ...first, overloads } },
+        public: isOpen && !readsNeedToken,
+        ...(isOpen ? {} : { permits: isWriter }),
+      }] as const,
+    ];
+  });
   if (offered.length === 0) return [];
-  const procedures = Object.fromEntries(offered.map(([name, procedure]) => {
-    const isOpen = hasPolicies || procedure.databaseFunction.isQuery;
-    return [name, {
-      ...procedure,
-      public: isOpen && !readsNeedToken,
-      ...(isOpen ? {} : { permits: isWriter }),
-    }];
-  }));
   let name = "functions";
   while (tables.some(({ label }) => label === name)) name = `db_${name}`;
   // The resource has no rows, so its table has no columns.
@@ -311,5 +314,6 @@ function functionsResource(
     ...{ name, schema: null, columns: [], foreignKeys: [], own: false },
   });
   const capabilities = { enableAggregations: false };
+  const procedures = Object.fromEntries(offered);
   return [resource(table, { id: [], strictInput: true, capabilities, procedures })];
 }

@@ -1,4 +1,5 @@
 import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/table_info.ts";
+import type { StandardSchema } from "../../schema/standard_schema.ts";
 import type { Connection } from "../driver.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { identifier, join, rawSql, sql, sqlName, tableName } from "../../sql/fragment.ts";
@@ -21,13 +22,17 @@ export interface DatabaseFunction extends QualifiedName {
   readonly isDefiner: boolean;
   /** The arguments that a caller can pass, in the order of the declaration. */
   readonly args: readonly FunctionArgument[];
+  /** The media type of the body if it is the only argument, which has no name; null otherwise. */
+  readonly bodyType: string | null;
   /** The result of a call. */
   readonly result: FunctionResult;
+  /** Other functions with this name. The names of the arguments of a call choose one of them. */
+  readonly overloads: readonly DatabaseFunction[];
 }
 
 /** An argument of a function. */
 export interface FunctionArgument {
-  /** The name and the type of the argument, in the form of a column. */
+  /** The name and the type of the argument, in the form of a column. The name can be empty. */
   readonly column: ColumnInfo;
   /** The type of the argument in the database. */
   readonly type: QualifiedName;
@@ -84,6 +89,7 @@ export function tableOfCall(
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
+    if (column.dbName === "") return value;
     return sql`${rawSql(isVariadic ? "VARIADIC " : "")}${identifier(column.dbName)} => ${value}`;
   });
   const call = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
@@ -98,25 +104,12 @@ export function tableOfCall(
   return Object.freeze({ ...base, ...facts, keepsOrder: true });
 }
 
-/** A schema that accepts every value, for the input and output of a function's procedure. */
-export interface OpenSchema {
-  /** The only member of a Standard Schema. */
-  readonly "~standard": {
-    /** The version of the specification. */
-    readonly version: 1;
-    /** The library that made the schema. */
-    readonly vendor: string;
-    /** Returns the value. */
-    readonly validate: (value: unknown) => { readonly value: unknown };
-  };
-}
-
 /** The procedure that calls a function. A program can add other members, such as `public`. */
 export interface FunctionProcedure {
   /** Accepts every value. The service checks the arguments itself. */
-  readonly input: OpenSchema;
+  readonly input: StandardSchema;
   /** Accepts every value. */
-  readonly output: OpenSchema;
+  readonly output: StandardSchema;
   /** Is never called, because the service calls the function instead. */
   readonly handler: () => never;
   /** The called function. */
@@ -126,7 +119,7 @@ export interface FunctionProcedure {
 export function functionProcedures(
   functions: readonly DatabaseFunction[],
 ): Readonly<Record<string, FunctionProcedure>> {
-  const any: OpenSchema = {
+  const any: StandardSchema = {
     "~standard": { version: 1, vendor: "resource-api", validate: (value) => ({ value }) },
   };
   const handler = () => {

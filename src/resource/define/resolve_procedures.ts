@@ -4,7 +4,7 @@ import { type Described, group } from "../../options/option.ts";
 import { callback, flag, testedValue } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "../model/procedure.ts";
-import type { StandardSchema } from "../model/standard_schema.ts";
+import type { StandardSchema } from "../../schema/standard_schema.ts";
 
 const schema = testedValue<StandardSchema>(
   "a Standard Schema, as zod, valibot and arktype make them",

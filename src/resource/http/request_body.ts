@@ -31,15 +31,15 @@ export interface BodyReceiver {
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
-/** Reads a JSON request body, also from `receiver`. Throws a 400, 408, 413 or 415. */
+/** Reads a body, also from `receiver`. It is JSON unless `isRaw`. Throws a 400, 408, 413 or 415. */
 export function readBody(
   request: Request,
   receiver: BodyReceiver,
-  limits: BodyLimits,
-  clock: Clock,
+  { limits, clock }: { readonly limits: BodyLimits; readonly clock: Clock },
+  isRaw = false,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // This check comes before the read. If it threw later, the read's rejection would be unhandled.
-  requireJson((name) => request.headers.get(name));
+  if (!isRaw) requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);
   return received.then((bytes) => {
@@ -88,17 +88,23 @@ function tooManyFields(limit: number): Problem {
 
 /** Throws a 415 unless the headers say that the body is JSON. */
 export function requireJson(header: (name: string) => string | null): void {
-  const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {
-    throw new Problem(
-      "unsupported-media-type",
-      "Cannot read this body: send it with the header content-type: application/json",
-    );
-  }
-  const encoding = header("content-encoding");
-  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+  const isPlain = (header("content-encoding")?.toLowerCase() ?? "identity") === "identity";
+  const type = header("content-type") ?? "";
+  if (isPlain && /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
+  mediaTypeOf(header);
+  throw new Problem(
+    "unsupported-media-type",
+    "Cannot read this body: send it with the header content-type: application/json",
+  );
+}
+
+/** Returns the media type of a body in lower case. Throws a 415 for a compressed body. */
+export function mediaTypeOf(header: (name: string) => string | null): string {
+  const encoding = header("content-encoding")?.toLowerCase() ?? "identity";
+  if (encoding !== "identity") {
     throw new Problem("unsupported-media-type", "Cannot read this body: it must not be compressed");
   }
+  return (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /** Receives the bytes of a request body of any media type. Throws a 400, 408 or 413. */
@@ -180,7 +186,7 @@ export function tooLarge(limit: number, details?: { readonly limit: number }): P
 /** The decoder is shared, because without `stream: true` it keeps no state between calls. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);
   } catch (cause) {

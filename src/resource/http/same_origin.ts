@@ -1,13 +1,29 @@
-import { requireJson } from "./request_body.ts";
+import { mediaTypeOf, requireJson } from "./request_body.ts";
 import { Problem } from "../../problem/problem.ts";
+
+type Header = (name: string) => string | null;
 
 /**
  * Requires that the page that sends this POST with the user's cookies has the service's origin. A
  * POST with a JSON body needs no check, because a browser sends a preflight request before it sends
  * JSON to another origin. A browser sends a POST without a content type immediately. Throws a 415.
  */
-export function requireSameOrigin({ header }: { header(name: string): string | null }): void {
-  if (header("content-type") !== null) return requireJson(header);
+export function requireSameOrigin({ header }: { readonly header: Header }): void {
+  if (header("content-type") !== null) requireJson(header);
+  else requireOwnPage(header);
+}
+
+/**
+ * Returns true if a body is not JSON but has one of the media types. Throws a 415 for a page of
+ * another origin that sends `text/plain`, for which a browser sends no preflight request.
+ */
+export function isRawBody(header: Header, types: readonly string[]): boolean {
+  const type = mediaTypeOf(header);
+  if (type === "text/plain") requireOwnPage(header);
+  return types.includes(type);
+}
+
+function requireOwnPage(header: Header): void {
   const site = header("sec-fetch-site");
   const origin = header("origin");
   // Browsers omit Sec-Fetch-Site if the page was not loaded securely.

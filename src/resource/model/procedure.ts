@@ -4,7 +4,7 @@ import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { PowGateOptions } from "../../guard/resource_protection_options.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
-import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../../schema/standard_schema.ts";
 
 /** The context that the handler of a procedure receives in addition to the input. */
 export interface ProcedureContext<Caller extends User | null = User> {
@@ -87,6 +87,13 @@ export interface Procedure {
   readonly permits?: ((user: User | null) => boolean) | undefined;
   /** See {@link ProcedureOptions.handler}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
+}
+
+/** Returns the database functions with the name of a procedure, or none for another procedure. */
+export function candidatesOf(
+  { databaseFunction: called }: Pick<Procedure, "databaseFunction">,
+): readonly DatabaseFunction[] {
+  return called === undefined ? [] : [called, ...called.overloads];
 }
 
 /**

@@ -10,7 +10,7 @@ import { narrowForCaller } from "../rights/caller_view.ts";
 import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";
 import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { issuePath, type SchemaIssue } from "../model/standard_schema.ts";
+import { issuePath, type SchemaIssue } from "../../schema/standard_schema.ts";
 
 export interface ProcedureCall {
   readonly name: string;

@@ -1,6 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
+import { mediaTypeOf } from "../http/request_body.ts";
 import { csvRecords, ndjsonRecords } from "../import/file_records.ts";
 import { checkImportOptions, type ImportReading, importTexts } from "../import/import_options.ts";
 import type { ImportRecords } from "../import/import_record.ts";
@@ -94,11 +95,7 @@ function modeOf(query: Query): ImportTransactionMode {
 }
 
 function formatOf({ header }: Pick<ResourceRequest, "header">): Format {
-  const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  const encoding = header("content-encoding")?.toLowerCase() ?? "identity";
-  if (encoding !== "identity") {
-    throw new Problem("unsupported-media-type", "Cannot read this body: it must not be compressed");
-  }
+  const type = mediaTypeOf(header);
   if (type === "text/csv") return "csv";
   if (type === "application/x-ndjson") return "ndjson";
   throw new Problem(

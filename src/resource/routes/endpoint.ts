@@ -25,6 +25,8 @@ import { runOperation } from "../run_operation.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
+  /** The media types of bodies that are not parsed as JSON. Default: none. */
+  readonly rawTypes?: readonly string[];
   /** Returns the query parameters that only this endpoint accepts, or undefined for none. */
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
   /** All kinds of access that the endpoint needs. Procedures check access themselves. */

@@ -16,6 +16,8 @@ import { kindOfColumn } from "../../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { parseJson } from "../../schema/exact_json.ts";
+import { jsonContentType } from "../../protocol/reply.ts";
+import { decodeText, mediaTypeOf } from "../http/request_body.ts";
 import { DataReply, jsonReply, safeNumbersType } from "../http/json_reply.ts";
 import type { ResourceCall, ResourceRequest, ShapedReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
@@ -42,9 +44,10 @@ const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include
  * and fields of the resource that serves the returned table apply to its rows.
  */
 export async function callFunction(
-  called: DatabaseFunction,
+  first: DatabaseFunction,
   { request, user, resource: host }: ResourceCall,
 ): Promise<DataReply> {
+  const called = first.overloads.length === 0 ? first : chosenFunction(first, request);
   const rows = { ...request, query: listQueryOf(called, request) };
   const values = argumentsOf(called, request, host.driver);
   const resource = resourceOfResult(called, values, host);
@@ -102,18 +105,54 @@ async function runInTransaction(
   });
 }
 
+/**
+ * Returns the only function that takes arguments with the names in the request, or else the only
+ * function that takes the body as its argument. Throws a 422 that lists the functions.
+ */
+function chosenFunction(
+  first: DatabaseFunction,
+  { body, query, header }: ResourceRequest,
+): DatabaseFunction {
+  const isInUrl = body === undefined;
+  const isRaw = body instanceof Uint8Array;
+  const all = [first, ...first.overloads]
+    .filter(({ isQuery, bodyType }) => !isInUrl || isQuery && bodyType === null);
+  const given = isInUrl ? [...query.keys()] : isPlainObject(body) && !isRaw && Object.keys(body);
+  const byNames = all.filter(({ args, result, bodyType }) => {
+    const known = args.map(({ column }) => column.name);
+    const others = isInUrl && result.kind === "rows" ? rowParameters : [];
+    return given !== false && bodyType === null &&
+      given.every((name) => known.includes(name) || others.includes(name)) &&
+      args.every(({ column, isOptional }) => isOptional || given.includes(column.name));
+  });
+  const ofBody = all.filter(({ bodyType }) => bodyType !== null);
+  const type = isRaw ? mediaTypeOf(header) : jsonContentType;
+  const ofType = ofBody.filter(({ bodyType }) => bodyType === type);
+  const [chosen, other] = [byNames, ofType, ofBody].find((some) => some.length > 0) ?? [];
+  if (chosen !== undefined && other === undefined) return chosen;
+  const owners = chosen === undefined ? "no function" : "several functions";
+  const shown = all.slice(0, maxShown).map((one) => {
+    const names = one.args.map(({ column, isOptional }) => column.name + (isOptional ? "?" : ""));
+    return `${one.name}(${one.bodyType ?? names.join(", ")})`;
+  });
+  throw invalidField(`has the arguments of ${owners}: there is ${shown.join(", ")}`);
+}
+
 /** Returns the arguments in the body, or in the URL. Throws a 422 that lists the faults. */
 function argumentsOf(
-  { args }: DatabaseFunction,
+  { args, bodyType }: DatabaseFunction,
   { body, query }: ResourceRequest,
   { dialect }: Resource["driver"],
 ): FunctionArguments {
   const isInBody = body !== undefined;
-  if (isInBody && !isPlainObject(body)) throw invalidField("must be an object of arguments");
-  const given = new Map<string, unknown>(isInBody ? Object.entries(body) : query);
+  const members = bodyType === null ? body : { "": body };
+  if (isInBody && !isPlainObject(members)) throw invalidField("must be an object of arguments");
+  const given = new Map<string, unknown>(
+    isPlainObject(members) ? Object.entries(members) : query,
+  );
   const names = args.map(({ column }) => column.name);
   const unknown = isInBody ? [...given.keys()].filter((name) => !names.includes(name)) : [];
-  const faults: FieldError[] = unknown.slice(0, maxUnknown).map((name) => ({
+  const faults: FieldError[] = unknown.slice(0, maxShown).map((name) => ({
     path: name.slice(0, 100),
     message: `is not an argument${didYouMean(name, names)}`,
   }));
@@ -141,10 +180,11 @@ function argumentsOf(
   return values;
 }
 
-const maxUnknown = 10;
+const maxShown = 10;
 
 function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
-  return kindOfColumn(column).fromJson(value, column);
+  const isText = value instanceof Uint8Array && column.kind === "text";
+  return kindOfColumn(column).fromJson(isText ? decodeText(value) : value, column);
 }
 
 /** Converts an argument in a URL. Lists, objects and documents are JSON. */
@@ -166,13 +206,15 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
  */
 function listQueryOf(
   { name: subject, args, result, isQuery }: DatabaseFunction,
-  { raw, body, query }: ResourceRequest,
+  { raw, body, query, code }: ResourceRequest,
 ): ResourceRequest["query"] {
   const hasRows = result.kind === "rows";
   const names = body === undefined ? args.map(({ column }) => column.name) : [];
   const known = [...names, ...hasRows ? rowParameters : []];
   const refused = (reason: string) => new Problem("invalid-parameter", `Cannot ${reason}`);
-  for (const name of raw === null ? query.keys() : new URL(raw.url).searchParams.keys()) {
+  // A call by code can be part of another request.
+  const isCode = raw === null || code !== null;
+  for (const name of isCode ? query.keys() : new URL(raw.url).searchParams.keys()) {
     if (!known.includes(name)) {
       const shown = name.slice(0, 50);
       const hint = didYouMean(shown, known);

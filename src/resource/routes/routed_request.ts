@@ -16,6 +16,7 @@ import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
+import { isRawBody } from "../http/same_origin.ts";
 import type { RequestTarget } from "../http/request_target.ts";
 import { createReplyRecorder, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
@@ -61,6 +62,8 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly #route: ResourceRoute;
   readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
+  /** True if the body is not JSON. */
+  #isRaw = false;
 
   /** Creates the request and looks up its user. The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
@@ -118,9 +121,11 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
    */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
-      const { limits, clock } = this.#options;
-      this.#reading = this.#route.endpoint.takesBody
-        ? readBody(this.request, this.#caller, limits, clock)
+      const { takesBody, rawTypes } = this.#route.endpoint;
+      this.#isRaw = rawTypes !== undefined &&
+        isRawBody((name) => this.request.headers.get(name), rawTypes);
+      this.#reading = takesBody
+        ? readBody(this.request, this.#caller, this.#options, this.#isRaw)
         : Promise.resolve(new Uint8Array());
     }
     return this.#reading;
@@ -181,7 +186,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   }
 
   #parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
-    return parseBody(bytes, this.#route.resource.maxFields);
+    return this.#isRaw ? bytes : parseBody(bytes, this.#route.resource.maxFields);
   }
 
   #segment(): string {
@@ -206,7 +211,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return {
       segment: this.#segment(),
       query: parseQuery(target.query, resource.strictQuery, endpoint.ownParameters(resource)),
-      body: safeNumbers ? fromSafeBody(body) : body,
+      body: safeNumbers && !this.#isRaw ? fromSafeBody(body) : body,
       safeNumbers,
       header: (name) => request.headers.get(name),
       address: () => this.address(),

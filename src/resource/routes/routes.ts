@@ -16,7 +16,7 @@ import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import { replace, update } from "../operations/update.ts";
-import type { Procedure } from "../model/procedure.ts";
+import { candidatesOf, type Procedure } from "../model/procedure.ts";
 import type { Resource } from "../model/resource.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
@@ -86,7 +86,7 @@ export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].flatMap(([name, procedure]) => {
     const endpoint = procedureEndpoint(name, procedure);
     const called = route("POST", `/rpc/${name}`, endpoint);
-    return procedure.databaseFunction?.isQuery === true
+    return candidatesOf(procedure).some((one) => one.isQuery && one.bodyType === null)
       ? [called, route("GET", `/rpc/${name}`, { ...endpoint, takesBody: false })]
       : [called];
   });
@@ -104,9 +104,11 @@ function route(method: string, path: string, endpoint: Endpoint): Route {
 
 function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   const { databaseFunction: called, permits } = procedure;
-  const parameters = called === undefined
-    ? undefined
-    : new Set([...called.args.map(({ column }) => column.name), "offset"]);
+  const candidates = candidatesOf(procedure);
+  const names = candidates.flatMap(({ args }) => args.flatMap(({ column }) => column.name || []));
+  const parameters = called && new Set([...names, "offset"]);
+  const rawTypes = candidates.flatMap(({ bodyType }) => bodyType ?? [])
+    .filter((type) => type !== jsonContentType);
   const call = async (...[request, user, resource]: Parameters<Endpoint["call"]>) => {
     if (called === undefined) {
       return await callProcedure(procedure, { name, call: { request, user, resource } });
@@ -117,6 +119,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   return {
     name: "procedure",
     takesBody: true,
+    ...(rawTypes.length === 0 ? {} : { rawTypes }),
     ownParameters: () => parameters,
     accesses: [],
     capabilities: [],

@@ -117,10 +117,10 @@ async function answerReport(
   const isAction = report.method === "POST";
   const isAsked = isAction ? raw.method === "POST" : isRead(raw);
   if (!isAsked) throw methodProblem(raw.method, [report.method]);
-  const { options, responder, limits, clock, audit } = mounted;
+  const { options, responder, audit } = mounted;
   if (report.writes && options.readOnly) throw readOnly("with a read-only dashboard");
   const query = new URL(raw.url).searchParams;
-  const body = isAction ? parseBody(await readBody(raw, caller, limits, clock), maxNames) : null;
+  const body = isAction ? parseBody(await readBody(raw, caller, mounted), maxNames) : null;
   const user = caller.user();
   const reply = json(await report.answer({ query, body }));
   if (report.writes) {

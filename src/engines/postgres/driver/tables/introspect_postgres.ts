@@ -24,7 +24,7 @@ import {
 import { parseSimpleView } from "../../../../db/views/simple_view.ts";
 import { declareKeys, inferViewKeys, inheritWriteRules } from "../../../../db/views/view_keys.ts";
 import { functionProcedures } from "../../../../db/functions/database_function.ts";
-import { describeFunctions, findRowFunctions, readFunctions } from "./postgres_functions.ts";
+import { describeFunctions, readFunctions } from "./postgres_functions.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { EnumLabels, type PostgresType, readTypes, withConfiguration } from "./postgres_types.ts";
 
@@ -45,9 +45,7 @@ export async function introspectPostgres(
     options.functions === undefined ? [] : readFunctions(driver, schemas, options),
   ]);
   const { tables } = listed;
-  const wanted = options.functions ?? [];
-  const ofRows = findRowFunctions(catalogue, wanted, tables, types);
-  const described = describeFunctions(ofRows.others, wanted, types);
+  const described = describeFunctions(catalogue, options.functions ?? [], tables, types);
   const drafts = await Promise.all(tables.map(async (table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
@@ -58,7 +56,7 @@ export async function introspectPostgres(
       rows.filter(({ columns }) => columns.every((name) => readable.has(name)));
     const draft = {
       ...draftTable(table, own, whole(of(uniques)), whole(of(constraints))),
-      functionColumns: ofRows.columns.get(table.id) ?? [],
+      functionColumns: described.columns.get(table.id) ?? [],
     };
     // With shared keys, the table is read-only: a write by a key would change several rows.
     return table.isInherited && await sharesKeys(draft, driver)
@@ -77,7 +75,7 @@ export async function introspectPostgres(
       inheritWriteRules(checked, isSame),
       enums.isEmpty ? null : () => enums.refresh(driver),
     ),
-    leftOut: [...listed.leftOut, ...ofRows.leftOut, ...described.leftOut],
+    leftOut: [...listed.leftOut, ...described.leftOut],
     otherSchemas: chosen.leftOut,
     functions: functionProcedures(described.functions),
   };

@@ -1,6 +1,6 @@
 import type { TableInfo } from "../../../../schema/table_info.ts";
 import type { Connection } from "../../../../db/driver.ts";
-import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../../db/introspection.ts";
+import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, tableLabel } from "./postgres_schemas.ts";
 
@@ -69,7 +69,7 @@ export async function listTables(
         THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
-        WHEN NOT ${mayRead("has_any_column_privilege", "c.oid")}
+        WHEN NOT ${mayUse("has_any_column_privilege", "c.oid")}
         THEN 'this user may not read it' END`),
     },
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -99,11 +99,11 @@ function below(rest: string): string {
   ) SELECT FROM below ${rest}`;
 }
 
-/** Returns SQL that is true if this role, or a role in the JSON list `$2`, may read `what`. */
-function mayRead(check: string, what: string): string {
-  return `(${check}(${what}, 'SELECT') OR EXISTS (SELECT FROM pg_roles r
+/** Returns SQL that is true if this role, or a role in the JSON list `$2`, may use `what`. */
+export function mayUse(check: string, what: string, right = "SELECT"): string {
+  return `(${check}(${what}, '${right}') OR EXISTS (SELECT FROM pg_roles r
     WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
-      AND ${check}(r.oid, ${what}, 'SELECT')))`;
+      AND ${check}(r.oid, ${what}, '${right}')))`;
 }
 
 const columnFacts = {
@@ -148,7 +148,7 @@ export async function readColumns(
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
      WHERE a.attrelid IN (${chosenTablesQuery}) AND a.attnum > 0 AND NOT a.attisdropped
-       AND ${mayRead("has_column_privilege", "a.attrelid, a.attnum")}
+       AND ${mayUse("has_column_privilege", "a.attrelid, a.attnum")}
      ORDER BY a.attrelid, a.attnum`,
     schemas,
     JSON.stringify(roles),
@@ -184,18 +184,10 @@ export async function readUniqueIndexes(
 }
 
 /** A foreign key or a check, as the Postgres catalog describes it. */
-export interface CatalogueConstraint {
-  readonly owner: string;
-  readonly columns: readonly string[];
-  readonly target: Pick<ForeignKeyDraft, "schema" | "table" | "references"> | null;
-  readonly definition: string;
-}
+export type CatalogueConstraint = Awaited<ReturnType<typeof readConstraints>>[number];
 
 /** Reads the foreign keys and checks of all tables from the Postgres catalog. */
-export async function readConstraints(
-  connection: Connection,
-  schemas: string,
-): Promise<readonly CatalogueConstraint[]> {
+export async function readConstraints(connection: Connection, schemas: string) {
   const rows = await selectNamed(
     connection,
     {

@@ -8,7 +8,7 @@ import type {
 import type { IntrospectOptions, LeftOut } from "../../../../db/introspection.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
-import { type CatalogueTable, schemaOf } from "./postgres_catalogue.ts";
+import { type CatalogueTable, mayUse, schemaOf } from "./postgres_catalogue.ts";
 import type { PostgresTypes } from "./postgres_types.ts";
 
 /** An argument or a result column of a function in the catalog. */
@@ -29,9 +29,7 @@ const functionFacts = {
   volatility: cell.text("p.provolatile"),
   isSet: cell.flag("p.proretset"),
   isDefiner: cell.flag("p.prosecdef"),
-  mayCall: cell.flag(`has_function_privilege(p.oid, 'EXECUTE') OR EXISTS (SELECT FROM pg_roles r
-    WHERE r.rolname IN (SELECT json_array_elements_text($2::json))
-      AND has_function_privilege(r.oid, p.oid, 'EXECUTE'))`),
+  mayCall: cell.flag(mayUse("has_function_privilege", "p.oid", "EXECUTE")),
   defaults: cell.number("p.pronargdefaults"),
   parameters: cell.list<Parameter>(`(SELECT json_agg(json_build_object(
       'name', coalesce(p.proargnames[each.at], ''), 'mode', coalesce(p.proargmodes[each.at], 'i'),
@@ -96,37 +94,91 @@ export async function readFunctions(
 }
 
 /**
- * Finds the functions whose only argument is a row of a described table. Such a function becomes a
- * column, in a map by the table's OID. If the argument has a name, and no other function has the
- * same name, it can be a procedure, too. `others` are all functions that can be procedures.
+ * Describes the functions that were requested, and says why some are left out. A function whose
+ * only argument is a row of a described table becomes a column of the table, by the OID of the
+ * table. If its argument has a name, and no other function has the same name, the function can be a
+ * procedure, too.
  */
-export function findRowFunctions(
+export function describeFunctions(
   catalogue: readonly CatalogueFunction[],
   wanted: readonly string[],
   tables: readonly CatalogueTable[],
   types: PostgresTypes,
 ) {
-  const byId = new Map(tables.map((table) => [table.id, table]));
   const columns = new Map<string, ColumnInfo[]>();
-  const others: CatalogueFunction[] = [];
+  const functions: DatabaseFunction[] = [];
   const leftOut: LeftOut[] = [];
-  const byName = Map.groupBy(catalogue, ({ name }) => name);
-  for (const one of catalogue) {
-    const table = one.rowOf === null ? undefined : byId.get(one.rowOf);
-    const mayBeProcedure = one.parameters[0]?.name !== "" && byName.get(one.name)?.length === 1;
-    if (table === undefined || mayBeProcedure) others.push(one);
-    if (table === undefined || !(wanted.includes("*") || wanted.includes(one.name))) continue;
-    const described = columnOf(one, table, types);
-    if (typeof described !== "string") {
-      const known = columns.get(table.id) ?? [];
-      // Functions of several schemas can have the same name. Only the first of them is used.
-      if (known.some(({ name }) => name === one.name)) continue;
-      columns.set(table.id, [...known, described]);
-    } else if (!mayBeProcedure) {
-      leftOut.push({ table: one.signature, reason: described });
-    }
+  const requested = catalogue.filter(({ name }) => wanted.includes("*") || wanted.includes(name));
+  for (const [name, group] of Map.groupBy(requested, ({ name }) => name)) {
+    const isAlone = group.length === 1;
+    const omit = (signature: string, reason: string) => {
+      leftOut.push({ table: signature, reason });
+      return null;
+    };
+    const described = group.map((given): Described => {
+      const { signature, parameters } = given;
+      const table = tables.find(({ id }) => id === given.rowOf);
+      if (table !== undefined) {
+        const column = columnOf(given, table, types);
+        const known = columns.get(table.id) ?? [];
+        // Functions of several schemas can have the same name. Only the first of them is used.
+        const isNew = typeof column === "object" && known.every((one) => one.name !== name);
+        if (isNew) columns.set(table.id, [...known, column]);
+        if (!isAlone || parameters[0]?.name === "") {
+          return { given, called: typeof column === "string" ? omit(signature, column) : null };
+        }
+      }
+      const called = describeFunction(given, types);
+      const shown = isAlone ? `${name}()` : signature;
+      return { given, called: typeof called === "string" ? omit(shown, called) : called };
+    });
+    const [first, ...overloads] = described.flatMap((one) => {
+      if (!described.some((other) => other !== one && isLike(one, other))) return one.called ?? [];
+      if (one.called !== null) omit(one.given.signature, inseparable);
+      return [];
+    });
+    if (first !== undefined) functions.push({ ...first, overloads });
   }
-  return { columns, others, leftOut };
+  return { columns, functions, leftOut };
+}
+
+const inseparable = "several functions have this name, and the names of their arguments do not " +
+  "tell them apart";
+
+interface Described {
+  readonly given: CatalogueFunction;
+  /** The function if it can be a procedure; null otherwise. */
+  readonly called: DatabaseFunction | null;
+}
+
+/**
+ * Returns true if no request can choose between two functions. If `other` is no procedure, returns
+ * true if Postgres could call `other` in the place of `one`.
+ */
+function isLike(one: Described, other: Described): boolean {
+  if (one.called !== null && other.called !== null) {
+    return namesOf(one.called) === namesOf(other.called);
+  }
+  const covers = (left: Described, right: Described) => {
+    const passed = inputsOf(right.given).map(({ name, type }) => `${type} ${name}`);
+    return inputsOf(left.given).every(({ name, type, isOptional }) =>
+      isOptional || passed.includes(`${type} ${name}`)
+    );
+  };
+  return one.given.schema === other.given.schema && covers(one, other) && covers(other, one);
+}
+
+function namesOf({ bodyType, args }: DatabaseFunction): string {
+  return bodyType ?? JSON.stringify(args.map(({ column }) => column.name).sort());
+}
+
+/** Returns the arguments that a caller can pass. */
+function inputsOf({ parameters, defaults }: CatalogueFunction) {
+  const inputs = parameters.filter(({ mode }) => ["i", "b", "v"].includes(mode));
+  return inputs.map((one, index) => ({
+    ...one,
+    isOptional: one.mode === "v" || index >= inputs.length - defaults,
+  }));
 }
 
 /** Returns the column that a function computes, or the reason why it computes none. */
@@ -156,54 +208,44 @@ function columnOf(
   };
 }
 
-/** Describes the functions that were requested, and says why some cannot be called. */
-export function describeFunctions(
-  catalogue: readonly CatalogueFunction[],
-  wanted: readonly string[],
-  types: PostgresTypes,
-): { readonly functions: readonly DatabaseFunction[]; readonly leftOut: readonly LeftOut[] } {
-  const functions: DatabaseFunction[] = [];
-  const leftOut: LeftOut[] = [];
-  for (const [name, [first, second]] of Map.groupBy(catalogue, ({ name }) => name)) {
-    if (first === undefined || !(wanted.includes("*") || wanted.includes(name))) continue;
-    const described = second === undefined
-      ? describeFunction(first, types)
-      : "several functions have this name, and their arguments do not tell them apart";
-    if (typeof described === "string") leftOut.push({ table: `${name}()`, reason: described });
-    else functions.push(described);
-  }
-  return { functions, leftOut };
-}
-
 /** Returns the description of a function, or the reason why it cannot be called. */
 function describeFunction(
   given: CatalogueFunction,
   types: PostgresTypes,
 ): DatabaseFunction | string {
-  const { name, schema, parameters, defaults, mayCall } = given;
+  const { name, schema, mayCall } = given;
   if (!mayCall) return "this user may not call it";
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) return "its name is not possible in a path";
-  const inputs = parameters.filter(({ mode }) => ["i", "b", "v"].includes(mode));
+  const inputs = inputsOf(given);
   const args: FunctionArgument[] = [];
-  for (const [index, one] of inputs.entries()) {
-    if (one.name === "") return "its arguments have no names";
+  const [first, second] = inputs;
+  const isBody = first?.name === "" && second === undefined;
+  const bodyType = isBody ? bodyTypes.get(first.type) ?? null : null;
+  for (const one of inputs) {
+    if (one.name === "" && bodyType === null) return "its arguments have no names";
     const column = types.column(one.name, one.type);
     if (column === null || pseudo.test(one.typeName)) {
       return `its argument "${one.name}" has the type ${one.typeName}`;
     }
-    const isVariadic = one.mode === "v";
     args.push({
       column,
       type: { schema: one.typeSchema, name: one.typeName },
-      isOptional: isVariadic || index >= inputs.length - defaults,
-      isVariadic,
+      isOptional: one.isOptional,
+      isVariadic: one.mode === "v",
     });
   }
   const result = resultOf(given, types);
   if (result === null) return `its result has the type ${given.typeName}`;
   const { description, volatility, isDefiner } = given;
-  return { schema, name, description, isQuery: volatility !== "v", isDefiner, args, result };
+  const isQuery = volatility !== "v";
+  return { schema, name, description, isQuery, isDefiner, args, bodyType, result, overloads: [] };
 }
+
+/** The media types of bodies by the OIDs of text, bytea, json and jsonb. */
+const bodyTypes: ReadonlyMap<string, string> = new Map([
+  ...[["25", "text/plain"], ["17", "application/octet-stream"]] as const,
+  ...[["114", "application/json"], ["3802", "application/json"]] as const,
+]);
 
 /** The pseudo-types. A client cannot send a value of such a type. */
 const pseudo = /^any|^(?:record|cstring|internal)$|^_record$/;

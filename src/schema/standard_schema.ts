@@ -1,5 +1,3 @@
-import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-
 /**
  * A schema that validates and can convert a value, from zod, valibot, arktype or any other library
  * that follows version 1 of the Standard Schema specification. It accepts values of type `Input`
@@ -12,7 +10,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     /** The library that made the schema. */
     readonly vendor: string;
     /** Validates a value of any type. Returns errors in the result, and never throws them. */
-    readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     /** Writes the schema as JSON Schema for API descriptions. Absent if the library cannot. */
     readonly jsonSchema?: JsonSchemaWriter | undefined;
     /** Exists only for the compiler. */
