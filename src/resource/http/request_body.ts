@@ -86,15 +86,19 @@ function tooManyFields(limit: number): Problem {
   );
 }
 
-/** Throws a 415 unless the headers say that the body is JSON. */
-export function requireJson(header: (name: string) => string | null): void {
+/** Throws a 415 unless the headers say that the body is JSON. `others` are other accepted types. */
+export function requireJson(
+  header: (name: string) => string | null,
+  others: readonly string[] = [],
+): void {
   const isPlain = (header("content-encoding")?.toLowerCase() ?? "identity") === "identity";
   const type = header("content-type") ?? "";
   if (isPlain && /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
   mediaTypeOf(header);
   throw new Problem(
     "unsupported-media-type",
-    "Cannot read this body: send it with the header content-type: application/json",
+    "Cannot read this body: send it with the header content-type: " +
+      ["application/json", ...others].join(", or "),
   );
 }
 

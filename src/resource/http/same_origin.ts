@@ -14,13 +14,16 @@ export function requireSameOrigin({ header }: { readonly header: Header }): void
 }
 
 /**
- * Returns true if a body is not JSON but has one of the media types. Throws a 415 for a page of
- * another origin that sends `text/plain`, for which a browser sends no preflight request.
+ * Returns true if a body has one of the media types, and false if it is JSON. Throws a 415 for other
+ * bodies. A page of another origin cannot send `text/plain`, because a browser sends it without a
+ * preflight request.
  */
 export function isRawBody(header: Header, types: readonly string[]): boolean {
   const type = mediaTypeOf(header);
   if (type === "text/plain") requireOwnPage(header);
-  return types.includes(type);
+  if (types.includes(type)) return true;
+  requireJson(header, types);
+  return false;
 }
 
 function requireOwnPage(header: Header): void {

@@ -130,12 +130,14 @@ function chosenFunction(
   const ofType = ofBody.filter(({ bodyType }) => bodyType === type);
   const [chosen, other] = [byNames, ofType, ofBody].find((some) => some.length > 0) ?? [];
   if (chosen !== undefined && other === undefined) return chosen;
-  const owners = chosen === undefined ? "no function" : "several functions";
+  const fault = chosen === undefined ? "no function takes" : "several functions take";
   const shown = all.slice(0, maxShown).map((one) => {
     const names = one.args.map(({ column, isOptional }) => column.name + (isOptional ? "?" : ""));
     return `${one.name}(${one.bodyType ?? names.join(", ")})`;
   });
-  throw invalidField(`has the arguments of ${owners}: there is ${shown.join(", ")}`);
+  const message = `${fault} these arguments; there is ${shown.join(", ")}`;
+  const details = { errors: [{ path: "", message }] };
+  throw new Problem("validation-error", `Cannot call ${first.name}: ${message}`, { details });
 }
 
 /** Returns the arguments in the body, or in the URL. Throws a 422 that lists the faults. */
