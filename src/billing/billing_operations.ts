@@ -1,5 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { bytesToBase64, bytesToHex, encodeBase64url } from "../protocol/byte_text.ts";
+import { createHash, createHmac } from "node:crypto";
+import { bytesToBase64, bytesToHex, encodeBase64url, isSameSecret } from "../protocol/byte_text.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Random } from "../runtime/runtime.ts";
 import { type BillingPlans, modeOf } from "./billing_plan.ts";
@@ -214,7 +214,7 @@ export class CheckoutCodes {
     if (accountId === "" || mode === undefined) return false;
     const keys = await this.#loadKeys();
     const codes = keys.map((key) => this.#codeOf({ accountId, prices, mode }, key));
-    return codes.some((code) => isSame(code, checkoutCode));
+    return codes.some((code) => isSameSecret(code, checkoutCode));
   }
 
   #codeOf({ accountId, prices, mode }: CodedCheckout, key: Uint8Array): string {
@@ -252,8 +252,3 @@ export class CheckoutCodes {
 }
 
 const modes: readonly CheckoutMode[] = ["subscription", "payment"];
-
-function isSame(code: string, given: string): boolean {
-  const [a, b] = [new TextEncoder().encode(code), new TextEncoder().encode(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}

@@ -11,8 +11,7 @@ import type { ServeConfig } from "../app/serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import type { TableStates } from "./reopen/table_states.ts";
-import { Buffer } from "node:buffer";
-import { timingSafeEqual } from "node:crypto";
+import { isSameSecret } from "../protocol/byte_text.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
@@ -174,16 +173,10 @@ type TokenStatus = "absent" | "right" | "wrong";
 export function checkToken(authorization: string | undefined, token: string): TokenStatus {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
-  return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
+  return presented !== undefined && isSameSecret(presented, token) ? "right" : "wrong";
 }
 
 /** Creates a token of 192 random bits. It begins with `t_`, never with `-` like an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
-}
-
-function sameText(left: string, right: string): boolean {
-  const [a, b] = [Buffer.from(left), Buffer.from(right)];
-  // The token's length is not secret, but its bytes are compared in constant time.
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
 import { decodeBase64url, encodeBase64url } from "../protocol/byte_text.ts";
 import type { Random } from "../runtime/runtime.ts";
 
@@ -25,15 +24,6 @@ export function isToken(text: string, prefix: string): boolean {
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
 }
-
-/** Returns true if two hashes are equal, in constant time. */
-export function isSameHash(left: string, right: string): boolean {
-  const [a, b] = [encoder.encode(left), encoder.encode(right)];
-  // The length is not secret, because all hashes have the same length.
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-const encoder = new TextEncoder();
 
 /** Returns the token of an `Authorization: Bearer` header (RFC 6750, 2.1), or null. */
 export function bearerToken(authorization: string | null): string | null {

@@ -3,6 +3,7 @@
  * host has them, because they are the fastest, and otherwise `Buffer` (Node before version 25).
  */
 import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
 
 /** Encodes bytes as a hexadecimal string, in lower case. */
 export function bytesToHex(bytes: Uint8Array): string {
@@ -57,6 +58,12 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
 /** Returns the number of base64url characters that encode this many bytes. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
+}
+
+/** Returns true if two strings are equal. The duration depends only on their lengths. */
+export function isSameSecret(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 const hasNative = "toBase64" in Uint8Array.prototype;

@@ -1,4 +1,5 @@
-import { hashOfToken, isSameHash, makeToken } from "../opaque_token.ts";
+import { isSameSecret } from "../../protocol/byte_text.ts";
+import { hashOfToken, makeToken } from "../opaque_token.ts";
 import { type Account, hasMemberTypes, passwordVersionOf } from "./account.ts";
 import { type AccountReply, type AccountRequest, invalidTokenProblem } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
@@ -53,7 +54,7 @@ export async function resetPassword(
   if (!isReset(value) || clock.now() >= value.expiresAt) throw invalidTokenProblem(action);
   const account = await service.accounts.findById(value.userId);
   if (
-    account === null || account.isDisabled || !isSameHash(passwordVersionOf(account), value.stamp)
+    account === null || account.isDisabled || !isSameSecret(passwordVersionOf(account), value.stamp)
   ) {
     throw invalidTokenProblem(action);
   }

@@ -1,10 +1,15 @@
 import { entriesBelow } from "../../kv/entries_below.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import { bytesToHex, decodeBase64url, encodeBase64url } from "../../protocol/byte_text.ts";
+import {
+  bytesToHex,
+  decodeBase64url,
+  encodeBase64url,
+  isSameSecret,
+} from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { hasMemberTypes } from "../accounts/account.ts";
-import { bearerToken, hashOfToken, isSameHash } from "../opaque_token.ts";
+import { bearerToken, hashOfToken } from "../opaque_token.ts";
 import type {
   Authenticator,
   AuthenticatorDefinition,
@@ -77,7 +82,7 @@ export class ApiKeys {
     if (id === "" || !decodeBase64url(secret, 0, new Uint8Array(secretBytes))) return null;
     const entry = await this.#store.get(recordKey(id));
     const { value, versionstamp } = entry;
-    if (!isRecord(value) || !isSameHash(value.hash, hashOfToken(secret))) return null;
+    if (!isRecord(value) || !isSameSecret(value.hash, hashOfToken(secret))) return null;
     const now = this.#runtime.clock.now();
     if (value.expiresAt !== null && now >= value.expiresAt) return null;
     if (isUsed && now - (value.lastUsedAt ?? 0) >= usedEveryMs) {

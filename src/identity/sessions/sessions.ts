@@ -1,3 +1,4 @@
+import { isSameSecret } from "../../protocol/byte_text.ts";
 import type { Authenticator, Identification } from "../../auth/authenticator.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
@@ -9,7 +10,7 @@ import {
   passwordVersionOf,
   userOfAccount,
 } from "../accounts/account.ts";
-import { bearerToken, hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
+import { bearerToken, hashOfToken, isToken, makeToken } from "../opaque_token.ts";
 import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 import { Problem } from "../../problem/problem.ts";
 import { isWriteMethod, requireOwnPage } from "./origin_check.ts";
@@ -144,7 +145,7 @@ export class Sessions {
       findAccount(record.userId),
     ]);
     if (account === null || account.isDisabled || epoch !== record.epoch) return null;
-    if (!isSameHash(passwordVersionOf(account), record.stamp)) return null;
+    if (!isSameSecret(passwordVersionOf(account), record.stamp)) return null;
     if (isUsed && now - record.seenAt >= this.#seenEveryMs) {
       await this.#see(key, { ...record, seenAt: now }, versionstamp);
     }
