@@ -1,6 +1,7 @@
 import {
   type CommandWords,
   Misuse,
+  optionsOf,
   readStoreArguments,
   readVerbWords,
   splitCommaList,
@@ -25,10 +26,7 @@ export type UsersCommand = ReturnType<typeof parseUsersArguments>;
 function parseKeysArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("keys", args, {
     ...storeOptions,
-    name: { type: "string" },
-    user: { type: "string" },
-    scopes: { type: "string" },
-    expires: { type: "string" },
+    ...optionsOf("string", "name", "user", "scopes", "expires"),
   }, { create: ["name", "user", "scopes", "expires"], list: [], revoke: [] });
   return { kind: "keys" as const, ...readStoreArguments(words), action: keysAction(verb, words) };
 }
@@ -36,8 +34,7 @@ function parseKeysArguments(args: readonly string[]) {
 function parseUsersArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("users", args, {
     ...storeOptions,
-    name: { type: "string" },
-    roles: { type: "string" },
+    ...optionsOf("string", "name", "roles"),
     "password-stdin": { type: "boolean" },
   }, { add: ["name", "roles", "password-stdin"], list: [], role: [], disable: [], enable: [] });
   return { kind: "users" as const, ...readStoreArguments(words), action: usersAction(verb, words) };

@@ -2,6 +2,7 @@ import {
   type CommandWords,
   configOption,
   Misuse,
+  optionsOf,
   readCommandWords,
   readStoreArguments,
   readVerbWords,
@@ -15,12 +16,8 @@ export type CreditsAction = CreditsCommand["action"];
 export function parseCreditsArguments(args: readonly string[]) {
   const { verb, words } = readVerbWords("credits", args, {
     ...storeOptions,
-    json: { type: "boolean" },
-    count: { type: "string" },
-    amount: { type: "string" },
-    reason: { type: "string" },
-    key: { type: "string" },
-    "allow-negative": { type: "boolean" },
+    ...optionsOf("boolean", "json", "allow-negative"),
+    ...optionsOf("string", "count", "amount", "reason", "key"),
   }, {
     balance: [],
     history: ["count"],
@@ -93,8 +90,7 @@ type DescriptionForm = "types" | "openapi";
 export function parseDescribeArguments(form: DescriptionForm, args: readonly string[]) {
   const words = readCommandWords(form, args, {
     config: configOption,
-    token: { type: "string" },
-    check: { type: "string" },
+    ...optionsOf("string", "token", "check"),
     ...(form === "openapi" ? { yaml: { type: "boolean" } as const } : {}),
   });
   const [source, extra] = words.positionals;

@@ -122,6 +122,15 @@ export function splitCommaList(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 
+/** Declares options of one type by their names. */
+export function optionsOf<Type extends "string" | "boolean", Name extends string>(
+  type: Type,
+  ...names: readonly Name[]
+): Readonly<Record<Name, { readonly type: Type }>> {
+  // The cast is safe, because every name becomes a member.
+  return Object.fromEntries(names.map((name) => [name, { type }])) as Record<Name, { type: Type }>;
+}
+
 export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;

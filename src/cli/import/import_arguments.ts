@@ -1,4 +1,10 @@
-import { type CommandWords, configOption, Misuse, readCommandWords } from "../command_options.ts";
+import {
+  type CommandWords,
+  configOption,
+  Misuse,
+  optionsOf,
+  readCommandWords,
+} from "../command_options.ts";
 import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
 import { Problem } from "../../problem/problem.ts";
 import {
@@ -27,19 +33,12 @@ export const importHelp =
 /** Parses the arguments of the command `import`. Throws a {@link Misuse} if they are invalid. */
 export function parseImportArguments(args: readonly string[]) {
   const words = readCommandWords("import", args, {
-    into: { type: "string" },
-    db: { type: "string" },
+    ...optionsOf("string", "into", "db", "format", "schema", "chunk"),
+    ...optionsOf("string", "delimiter", "encoding", "timestamps"),
+    ...optionsOf("boolean", "dry-run", "ignore-extra"),
     config: configOption,
-    format: { type: "string" },
-    schema: { type: "string" },
-    chunk: { type: "string" },
-    "dry-run": { type: "boolean" },
-    delimiter: { type: "string" },
     null: { type: "string", mayBeEmpty: true },
-    encoding: { type: "string" },
     map: { type: "string", multiple: true },
-    "ignore-extra": { type: "boolean" },
-    timestamps: { type: "string" },
     ...additionOptions,
   });
   const [file, extra] = words.positionals;

@@ -2,6 +2,7 @@ import {
   type CommandWords,
   configOption,
   Misuse,
+  optionsOf,
   readCommandWords,
   splitCommaList,
 } from "../command_options.ts";
@@ -11,16 +12,9 @@ export type MigrateCommand = ReturnType<typeof parseMigrateArguments>;
 
 export function parseMigrateArguments(args: readonly string[]) {
   const words = readCommandWords("migrate", args, {
-    db: { type: "string" },
-    tables: { type: "string" },
+    ...optionsOf("string", "db", "tables", "migrations", "down", "write"),
+    ...optionsOf("boolean", "baseline", "resume", "check", "dry-run"),
     config: configOption,
-    migrations: { type: "string" },
-    baseline: { type: "boolean" },
-    resume: { type: "boolean" },
-    down: { type: "string" },
-    write: { type: "string" },
-    check: { type: "boolean" },
-    "dry-run": { type: "boolean" },
     yes: { type: "boolean", short: "y" },
     "allow-drop": { type: "string", multiple: true },
     keep: { type: "string", multiple: true },
