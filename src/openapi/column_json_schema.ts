@@ -56,7 +56,7 @@ const numberOrText: JsonSchema = {
     '2^53 is { "$number": "9007199254740993" }.',
 };
 
-function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): JsonSchema {
+export function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): JsonSchema {
   return {
     ...(minLength === null ? {} : { minLength }),
     ...(maxLength === null ? {} : { maxLength }),

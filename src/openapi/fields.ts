@@ -4,7 +4,7 @@ import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { isAny, isDocument } from "../schema/structured/structured_value.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
-import { responseColumnSchema, structureSchema } from "./column_json_schema.ts";
+import { limitsOfText, responseColumnSchema, structureSchema } from "./column_json_schema.ts";
 
 /** The description of a field that responses can contain. */
 export interface FieldSchema {
@@ -91,15 +91,11 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
   };
 }
 
-function rulesOf(
-  { enumValues, minLength, maxLength, pattern, format, min, max }: ColumnInfo,
-): Partial<FieldSchema> {
+function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
+  const { enumValues, min, max } = column;
   return {
     ...(enumValues === null ? {} : { enum: enumValues }),
-    ...(minLength === null ? {} : { minLength }),
-    ...(maxLength === null ? {} : { maxLength }),
-    ...(pattern === null ? {} : { pattern: pattern.source }),
-    ...(format === null ? {} : { format }),
+    ...limitsOfText(column),
     ...(min === null ? {} : { min: inJson(min) }),
     ...(max === null ? {} : { max: inJson(max) }),
   };

@@ -131,7 +131,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
     if (has.default !== null || counting?.declared === false) {
       steps.push(set("DROP DEFAULT", "before its type changes"));
     }
-    steps.push(retyped(table, name));
+    steps.push(retyped(table, has, wanted));
   }
   const isBare = type !== undefined || isComputed;
   if (counting?.declared === false && !isBare) {
@@ -165,20 +165,19 @@ function counted(table: TableMigration, name: string): readonly MigrationStep[] 
   ];
 }
 
-function retyped(table: TableMigration, name: string): MigrationStep {
-  const [wanted] = table.pair.shape.columns.filter((one) => one.name === name);
-  const [has] = table.pair.current.columns.filter((one) => one.name === name);
-  const { type = "", collation = null } = wanted ?? {};
+function retyped(
+  table: TableMigration,
+  has: ColumnShape,
+  { name, type, collation }: ColumnShape,
+): MigrationStep {
   const column = quoteIdentifier(name);
   const collate = collation === null ? "" : ` COLLATE ${quoteIdentifier(collation)}`;
-  const using = has?.type === type
-    ? ""
-    : ` USING ${columnConversionSql(column, has?.type ?? "", type)}`;
+  const using = has.type === type ? "" : ` USING ${columnConversionSql(column, has.type, type)}`;
   const isLossy = table.mayLose(name);
   return alter(
     table,
     `ALTER COLUMN ${column} TYPE ${type}${collate}${using}`,
-    has?.type === type ? `${name}: is compared by code points` : `${name}: becomes ${type}`,
+    has.type === type ? `${name}: is compared by code points` : `${name}: becomes ${type}`,
     isLossy ? `${table.label}.${name}` : null,
   );
 }
