@@ -70,6 +70,11 @@ export const cacheControl = "private, no-cache";
 /** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
+/** Returns the reply of an operation that returns a number of rows. */
+export function countReply(count: number): DataReply {
+  return jsonReply(200, { count });
+}
+
 export function jsonReply(
   status: number,
   body: unknown,

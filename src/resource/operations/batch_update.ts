@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter, reachesTable } from "../../filter/filter.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { jsonReply } from "../http/json_reply.ts";
+import { countReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
 import { parseBatchFilter, parsePatch } from "../write/values/batch_items.ts";
 import { writableRows } from "../write/row_target.ts";
@@ -55,7 +55,5 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     }, call);
   },
 
-  shape(count) {
-    return jsonReply(200, { count });
-  },
+  shape: countReply,
 };

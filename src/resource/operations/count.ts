@@ -1,7 +1,7 @@
 import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
-import { jsonReply } from "../http/json_reply.ts";
+import { countReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
 import { limitedReadConnection } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";
@@ -38,7 +38,5 @@ export const count: Operation<CountIntent, CountPlan, number> = {
     return fetchCount(limitedReadConnection(call), plan, call.resource.reader);
   },
 
-  shape(count) {
-    return jsonReply(200, { count });
-  },
+  shape: countReply,
 };

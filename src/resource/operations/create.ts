@@ -29,7 +29,8 @@ import { itemPath, mapItems, parseItems, wholeBody } from "../write/values/batch
 
 interface CreateIntent {
   readonly body: NestedRows;
-  readonly optimisticId: string | null;
+  /** The optimistic ids of the rows of the body. */
+  readonly ids: readonly (string | null)[];
 }
 
 /** `POST /`: creates a row, and the related rows that its body contains. */
@@ -41,7 +42,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   parse(request, resource) {
     return {
       body: parseNestedRows([{ body: request.body, bodyPath: wholeBody }], resource),
-      optimisticId: optimisticIdOf(request),
+      ids: [optimisticIdOf(request)],
     };
   },
 
@@ -49,15 +50,9 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   readsFrom: ({ body }) => lookedUpResources(body),
   relatedWrites: ({ body }) => relatedWrites(body),
 
-  plan({ body, optimisticId }, grant, resource, { written, related }) {
-    return {
-      body,
-      grant,
-      written,
-      related,
-      updated: null,
-      ids: [loggedId(optimisticId, resource)],
-    };
+  plan({ body, ids: given }, grant, resource, { written, related }) {
+    const ids = given.map((id) => loggedId(id, resource));
+    return { body, grant, written, related, updated: null, ids };
   },
 
   async execute(plan, call) {
@@ -104,16 +99,10 @@ async function createRow(
   }
 }
 
-interface BatchCreateIntent {
-  readonly body: NestedRows;
-  readonly ids: readonly (string | null)[];
-}
-
 /** `POST /batch`: creates all rows of a batch with their nested rows, or none of them. */
-export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
+export const batchCreate: typeof create = {
+  ...create,
   name: "batch-create",
-  access: "create",
-  takesBody: true,
 
   parse({ body }, resource) {
     const items = parseItems(body, resource.batch.create);
@@ -122,15 +111,6 @@ export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> 
       body: parseNestedRows(rows, resource),
       ids: mapItems(items, parseItemOptimisticId),
     };
-  },
-
-  items: ({ body }) => ownCount(body),
-  readsFrom: ({ body }) => lookedUpResources(body),
-  relatedWrites: ({ body }) => relatedWrites(body),
-
-  plan({ body, ids }, grant, resource, { written, related }) {
-    const carried = ids.map((id) => loggedId(id, resource));
-    return { body, grant, written, related, updated: null, ids: carried };
   },
 
   async execute(plan, call) {

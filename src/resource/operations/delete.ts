@@ -16,7 +16,7 @@ import {
 import { beforeDelete, type HookedRow } from "../write/run_hooks.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { keyOf } from "../../plan/key.ts";
-import { jsonReply } from "../http/json_reply.ts";
+import { countReply } from "../http/json_reply.ts";
 import { parseBatchFilter } from "../write/values/batch_items.ts";
 import { writeMatchingRows } from "../write/write_matching_rows.ts";
 
@@ -110,9 +110,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
     }, call);
   },
 
-  shape(count) {
-    return jsonReply(200, { count });
-  },
+  shape: countReply,
 };
 
 async function runHook(row: HookedRow, write: WriteCall): Promise<null> {

@@ -56,17 +56,9 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
  * `POST /batch/upsert`: updates the existing rows of a batch, and creates the missing rows. An
  * existing row is found by the primary key, or with `?on=email` by the unique key `email`.
  */
-export const batchUpsert: Operation<
-  Pick<UpsertPlan, "items" | "by">,
-  UpsertPlan,
-  UpsertedRows
-> = {
+export const batchUpsert: typeof upsert = {
+  ...upsert,
   name: "upsert",
-  access: "create",
-  alsoAccess: "update",
-  takesBody: true,
-
-  ownParameters: () => uniqueKeyParameter,
 
   parse({ body, query }, resource) {
     const by = parseUniqueKey(query.get("on"), resource);
