@@ -190,7 +190,7 @@ export class Webhook {
   }
 
   /** Returns the account that `resolveAccount` or trusted metadata names. */
-  async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
+  async #namedAccount(event: BillingEvent, isOfServer: boolean) {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
     const { metadata = {} } = event;
@@ -241,11 +241,6 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...compact({ customerId, metadata }), raw };
-}
-
-interface NamedAccount {
-  readonly id: string;
-  readonly isOfDeployer: boolean;
 }
 
 type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;

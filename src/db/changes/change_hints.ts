@@ -102,13 +102,8 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   };
 }
 
-interface Throttled {
-  run(): void;
-  cancel(): void;
-}
-
 /** Runs `work` immediately. Further calls within the interval cause only one run, at its end. */
-function throttled(intervalMs: number, clock: Clock, work: () => void): Throttled {
+function throttled(intervalMs: number, clock: Clock, work: () => void) {
   let cancelTimer: (() => void) | null = null;
   let isWanted = false;
 

@@ -49,13 +49,8 @@ function selectOf(tokens: readonly string[]): number | null {
   return isWord(tokens[at], "SELECT") ? at + 1 : null;
 }
 
-interface Clauses {
-  readonly list: readonly string[];
-  readonly from: readonly string[];
-}
-
 /** Returns the tokens of the select list and of FROM, or null if other clauses are unsupported. */
-function clausesOf(tokens: readonly string[]): Clauses | null {
+function clausesOf(tokens: readonly string[]) {
   const list: string[] = [];
   const from: string[] = [];
   let clause: "list" | "from" | "rest" = "list";

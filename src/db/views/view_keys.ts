@@ -86,16 +86,11 @@ export function inheritWriteRules(
 
 const setByTrigger = "the value that a trigger sets";
 
-interface ViewSources {
-  readonly base: TableDraft;
-  readonly sources: readonly (ColumnDraft | null)[];
-}
-
 function findSources(
   view: TableDraft,
   drafts: readonly TableDraft[],
   isSame: NameEquality,
-): ViewSources | null {
+) {
   if (view.simple === null) return null;
   const { table, columns } = view.simple;
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));

@@ -77,13 +77,8 @@ interface References {
   readonly foreignColumns: readonly DrizzleColumn[];
 }
 
-interface NamedBuilder {
-  readonly kind: string;
-  readonly builder: ConstraintBuilder;
-}
-
 /** Returns the constraints in the third argument, which may be an object or a nested list. */
-function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
+function extraBuilders(table: DrizzleTable) {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
   const entries: readonly unknown[] = Array.isArray(given) ? given.flat() : Object.values(given);
