@@ -1,6 +1,6 @@
 import { splitPath } from "./syntax/quoted_name.ts";
 import { filterLimits } from "./syntax/filter_syntax.ts";
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter } from "../problem/problem.ts";
 import { isExactNumber } from "../schema/exact_number.ts";
 import { isDocument } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -31,10 +31,7 @@ export function documentPathOf(
     return { source, path };
   }
   const limits = `${pathNames} names and ${pathIndexes} indexes within a document`;
-  throw new Problem(
-    "invalid-parameter",
-    `Cannot use so long a path: it may have ${limits} at most`,
-  );
+  throw invalidParameter(`Cannot use so long a path: it may have ${limits} at most`);
 }
 
 /** The selected values of a document, by name: null for a whole value, or the values within it. */

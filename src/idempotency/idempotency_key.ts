@@ -1,4 +1,4 @@
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter, type Problem } from "../problem/problem.ts";
 
 /**
  * Minimum length of an anonymous caller's key, in characters: enough for 128 bits. (A UUID has 36
@@ -27,5 +27,5 @@ export function parseIdempotencyKey(header: string, isAnonymous: boolean): strin
 }
 
 function unusable(reason: string): Problem {
-  return new Problem("invalid-parameter", `Cannot use this Idempotency-Key: ${reason}`);
+  return invalidParameter(`Cannot use this Idempotency-Key: ${reason}`);
 }

@@ -1,6 +1,6 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter } from "../problem/problem.ts";
 import { canonicalValueText, writeJson } from "../schema/exact_json.ts";
 import { isAny, kindOfColumn } from "../schema/structured/structured_value.ts";
 import { InvalidValue } from "../schema/kind.ts";
@@ -143,10 +143,8 @@ export function decodeKeySegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (cause) {
-    throw new Problem(
-      "invalid-parameter",
-      "The path holds a malformed percent sequence: encode it as UTF-8",
-      { cause },
-    );
+    throw invalidParameter("The path holds a malformed percent sequence: encode it as UTF-8", {
+      cause,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { didYouMean } from "../problem/nearest_name.ts";
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter, type Problem } from "../problem/problem.ts";
 import {
   nameOfItem,
   quoteName,
@@ -70,7 +70,7 @@ function parseOrderKeys(
 ): readonly OrderKey[] {
   const items = text === null || text === "" ? [] : splitNames(text);
   if (items.length > maxKeys) {
-    throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
+    throw invalidParameter(`Cannot order by more than ${maxKeys} fields`);
   }
   const keys: OrderKey[] = [];
   for (const item of items) {
@@ -147,7 +147,7 @@ export function endsWithDirection(name: string): boolean {
 
 /** Returns the 400 for an item that cannot be a key of an order. */
 export function orderProblem(item: string, reason: string): Problem {
-  return new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}"${reason}`);
+  return invalidParameter(`Cannot order by "${item.slice(0, 20)}"${reason}`);
 }
 
 /**

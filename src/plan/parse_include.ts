@@ -1,6 +1,6 @@
 import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
 import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts";
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter, type Problem } from "../problem/problem.ts";
 
 /** An option in the parentheses of an `include` item, other than a nested `include`. */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy" | MetricOption;
@@ -81,13 +81,15 @@ function parseItem(state: State, into: Items, depth: number): void {
   if (options.size === 0) return;
   const slot = metric === undefined ? "options" : "metrics";
   if (item[slot] !== null) {
-    throw refusal(`Cannot include ${excerptOf(item.name)} at ${at}: it has options already`);
+    throw invalidParameter(
+      `Cannot include ${excerptOf(item.name)} at ${at}: it has options already`,
+    );
   }
   item[slot] = options;
   const other = [...options.keys()].find((name) => name !== "filter" && !isMetric(name));
   if (metric !== undefined && other !== undefined) {
     const name = excerptOf(item.name);
-    throw refusal(
+    throw invalidParameter(
       `Cannot include ${name} at ${at}: ${metric} and ${other} are in the same parentheses. ` +
         `Request the rows by a further item ${name.slice(1, -1)}(${other}:…)`,
     );
@@ -129,7 +131,7 @@ function parseOption(
     );
   }
   if (options.has(name)) {
-    throw refusal(`Cannot include: ${name} occurs twice, again at ${state.at}`);
+    throw invalidParameter(`Cannot include: ${name} occurs twice, again at ${state.at}`);
   }
   state.at = state.text.indexOf(":", state.at) + 1;
   if (name === "include") {
@@ -155,7 +157,9 @@ function scanName(state: State): string {
 function scanQuotedName(state: State): string {
   const { text, at } = state;
   const quoted = readQuotedName(text, at);
-  if (quoted === null) throw refusal(`Cannot read include at ${at}: the quote is not closed`);
+  if (quoted === null) {
+    throw invalidParameter(`Cannot read include at ${at}: the quote is not closed`);
+  }
   state.at = quoted.end;
   return quoted.name;
 }
@@ -245,13 +249,9 @@ function finished(items: Items): readonly IncludeSyntax[] {
 
 function unexpected({ text, at }: State, expected: string): Problem {
   const found = at >= text.length ? "the end" : excerptOf(text.slice(at, at + 21));
-  return refusal(`Cannot read include at ${at}: expected ${expected}, got ${found}`);
+  return invalidParameter(`Cannot read include at ${at}: expected ${expected}, got ${found}`);
 }
 
 function includeTooLarge(limit: string): Problem {
-  return refusal(`Cannot include so much: it may have at most ${limit}`);
-}
-
-function refusal(detail: string): Problem {
-  return new Problem("invalid-parameter", detail);
+  return invalidParameter(`Cannot include so much: it may have at most ${limit}`);
 }

@@ -71,6 +71,11 @@ export class Problem extends Error {
   }
 }
 
+/** Returns the problem of a parameter or a header that cannot be used. */
+export function invalidParameter(detail: string, options: ProblemOptions = {}): Problem {
+  return new Problem("invalid-parameter", detail, options);
+}
+
 export function problemReply(problem: Problem): Reply {
   return {
     status: problem.status,

@@ -1,4 +1,4 @@
-import { Problem } from "../problem/problem.ts";
+import { invalidParameter, type Problem } from "../problem/problem.ts";
 
 /** A term: a part of the parameter `q`, between spaces, with at least one word. */
 export interface SearchTerm {
@@ -42,7 +42,7 @@ export function wordsAsWritten(
 }
 
 function refused(message: string): Problem {
-  return new Problem("invalid-parameter", `Cannot search: ${message}`);
+  return invalidParameter(`Cannot search: ${message}`);
 }
 
 /** A word at a place in a string. Words are compared in their folded form. */

@@ -1,4 +1,4 @@
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 
 /**
  * Returns a name in the form that every selector accepts: unchanged, or in double quotes if it
@@ -53,10 +53,7 @@ export function findQuotedNames(text: string): QuotedNameFinder {
       if (!opens) return at;
       const found = readQuotedName(text, at);
       if (found !== null) return found.end;
-      throw new Problem(
-        "invalid-parameter",
-        `Cannot read the names at ${at}: the quote is not closed`,
-      );
+      throw invalidParameter(`Cannot read the names at ${at}: the quote is not closed`);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { LiveAggregateQuery } from "../aggregate/incremental_aggregate.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveQuery, ShownRelation } from "../live_view.ts";
 import type { StreamPart } from "./live_stream.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, type Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 
 /** A request for a live stream, which the resource passes to the hub. */
@@ -112,8 +112,7 @@ function columnsOfRights({ filter, links, shown }: ShownRelation): readonly Colu
 }
 
 function cannotFollow(parameter: string, why: string): Problem {
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     `Cannot follow by this ${parameter}: ${why}, whose changes are not recorded`,
     { details: { parameter } },
   );

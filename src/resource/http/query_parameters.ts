@@ -1,7 +1,7 @@
 import type { Rule } from "../../filter/rule.ts";
 import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, type Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a URL or of a call by server-side code, decoded. */
 export interface Query extends ReadonlyMap<string, string> {
@@ -79,7 +79,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
       continue;
     }
     if (query.has(name)) {
-      throw new Problem("invalid-parameter", `Cannot use the parameter "${name}" twice`);
+      throw invalidParameter(`Cannot use the parameter "${name}" twice`);
     }
     query.set(name, value);
     isAfterEmpty = false;
@@ -105,7 +105,7 @@ export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
-  throw new Problem("invalid-parameter", `Cannot use "${name}": it must be true or false`);
+  throw invalidParameter(`Cannot use "${name}": it must be true or false`);
 }
 
 /** The characters that can separate the fields of a CSV. */
@@ -115,8 +115,7 @@ export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];
 export function parseDelimiter(text: string): string {
   const delimiter = text === "tab" ? "\t" : text;
   if (delimiters.includes(delimiter)) return delimiter;
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot use "delimiter": it must be , ; | : or tab, not ${JSON.stringify(text)}`,
   );
 }
@@ -131,10 +130,7 @@ export interface PageLimits {
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
   if (!/^[0-9]+$/.test(text) || Number(text) === 0) {
-    throw new Problem(
-      "invalid-parameter",
-      "Cannot use this limit: it must be a whole number over 0",
-    );
+    throw invalidParameter("Cannot use this limit: it must be a whole number over 0");
   }
   return Math.min(Number(text), limits.maxLimit);
 }
@@ -144,8 +140,7 @@ const otherFilter =
   /^[^=]*=(?:not\.)?(?:(?:n?eq|i?like)\.|[gl]te?\.-?\d|is\.(?:null|true|false)$|in\.\(|c[sd]\.[{[])|^(?:[^=]*\.)?(?:or|and)=\(/;
 
 function filterOfOthers(name: string): Problem {
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     `Unknown parameter "${name}": write conditions as "filter", for example filter=age>=18`,
   );
 }
@@ -153,15 +148,14 @@ function filterOfOthers(name: string): Problem {
 function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
   if (name.length > maxNearMissLength) return;
   if (name === "on") {
-    throw new Problem(
-      "invalid-parameter",
+    throw invalidParameter(
       'Cannot use "on" here: it names the unique key of an upsert, POST / or POST /batch/upsert',
     );
   }
   const meant = nearMissOf(name, namesByNormalForm(more)) ??
     namesElsewhere.get(normalFormOf(name)) ?? nearMissOf(name, knownByPlainName);
   if (meant === undefined) return;
-  throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
+  throw invalidParameter(`Unknown parameter "${name}": did you mean "${meant}"?`);
 }
 
 const maxNearMissLength = 16;
@@ -170,8 +164,7 @@ const maxNearMissLength = 16;
 const maxUnknown = 100;
 
 function tooManyUnknown(): Problem {
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     `Cannot use this query: it has more than ${maxUnknown} unknown parameters`,
     { details: { limit: maxUnknown } },
   );
@@ -180,8 +173,7 @@ function tooManyUnknown(): Problem {
 const knownByPlainName = namesByNormalForm(knownParameters);
 
 function unencoded(): Problem {
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
   );
 }
@@ -192,8 +184,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch (cause) {
-    throw new Problem(
-      "invalid-parameter",
+    throw invalidParameter(
       "The query holds a malformed percent sequence: write % as %25, and other text as UTF-8",
       { cause },
     );

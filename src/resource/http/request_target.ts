@@ -1,4 +1,4 @@
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, type Problem } from "../../problem/problem.ts";
 
 /** The path and the raw query of a request target (RFC 9112, 3.2), separated once per request. */
 export interface RequestTarget {
@@ -55,10 +55,7 @@ export function createHostCheck(): (request: Request) => boolean {
 }
 
 export function invalidHost(): Problem {
-  return new Problem(
-    "invalid-parameter",
-    "Cannot answer under this Host: it must be a host with an optional port",
-  );
+  return invalidParameter("Cannot answer under this Host: it must be a host with an optional port");
 }
 
 /** Returns true if `new URL()` accepts the host. The pattern alone allows ports above 65535. */

@@ -1,5 +1,5 @@
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, type Problem } from "../../problem/problem.ts";
 import { parseDelimiter } from "../http/query_parameters.ts";
 import { parseCsv } from "./parse_csv.ts";
 
@@ -86,5 +86,5 @@ export function formatMap(pairs: Iterable<readonly [string, string]>): string {
 }
 
 function invalid(name: string, fault: string): Problem {
-  return new Problem("invalid-parameter", `Cannot use "${name}": ${fault}`);
+  return invalidParameter(`Cannot use "${name}": ${fault}`);
 }

@@ -24,7 +24,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Include } from "../shape/output.ts";
 import { isHiddenFromRole, reportPolicyBypasses, requireShownToRole } from "./create_live_view.ts";
 import { addressGroup } from "../../guard/client_address.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../model/operation.ts";
 import { refusedLiteralProblem } from "../read/refused_literal.ts";
@@ -272,8 +272,7 @@ export function requireStoredColumns(
   }
   const computed = [...columns, ...columnsReadIn(filter)].find(({ rowFunction }) => rowFunction);
   if (computed === undefined) return;
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot subscribe with ${JSON.stringify(computed.name)}: a function of the database computes ` +
       "it, and live streams contain only stored columns. Read it by a list",
   );

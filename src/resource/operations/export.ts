@@ -8,7 +8,7 @@ import {
   type Query,
 } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 import { createYieldTurn, type YieldTurn } from "../../runtime/runtime.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
@@ -60,7 +60,7 @@ export function exportRows(
       const ofPages = ["include", "offset"].find((name) => (query.get(name) ?? "") !== "");
       if (ofPages !== undefined || parsePreview(query) !== null) {
         const name = ofPages ?? "preview";
-        throw new Problem("invalid-parameter", `Cannot use "${name}" in an export: ask for JSON`);
+        throw invalidParameter(`Cannot use "${name}" in an export: ask for JSON`);
       }
       return {
         selection: parseListQuery(query, resource),

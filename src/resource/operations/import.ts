@@ -1,4 +1,4 @@
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { mediaTypeOf } from "../http/request_body.ts";
@@ -29,8 +29,7 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
 
   parse(request) {
     if (request.header("idempotency-key") !== null) {
-      throw new Problem(
-        "invalid-parameter",
+      throw invalidParameter(
         "Cannot import under an Idempotency-Key: the body is not kept to be compared",
       );
     }
@@ -80,16 +79,15 @@ function modeOf(query: Query): ImportTransactionMode {
   const dryRun = parseFlag(query, "dryRun");
   if (mode === "all") {
     if (chunk === undefined) return { kind: "all", dryRun, isAtHand: false };
-    throw new Problem("invalid-parameter", 'Cannot use "chunk" without mode=chunks');
+    throw invalidParameter('Cannot use "chunk" without mode=chunks');
   }
   if (mode !== "chunks") {
-    throw new Problem("invalid-parameter", 'Cannot use this "mode": it must be all or chunks');
+    throw invalidParameter('Cannot use this "mode": it must be all or chunks');
   }
-  if (dryRun) throw new Problem("invalid-parameter", 'Cannot use "dryRun" with mode=chunks');
+  if (dryRun) throw invalidParameter('Cannot use "dryRun" with mode=chunks');
   const rows = chunk === undefined ? defaultChunk : /^\d{1,9}$/.test(chunk) ? Number(chunk) : 0;
   if (rows >= 1 && rows <= maxChunk) return { kind: "chunks", rows };
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot use this "chunk": it must be a whole number from 1 to ${maxChunk}`,
   );
 }

@@ -1,7 +1,7 @@
 import { fetchFound, type FoundRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { SearchPlan } from "../../plan/plan.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery, wordsOf } from "../../search/search_query.ts";
 import { requireShownToRole } from "../live/create_live_view.ts";
@@ -143,14 +143,10 @@ function parseOffset(query: Query, limit: number): number {
   const text = query.get("offset") ?? "0";
   const offset = /^[0-9]+$/.test(text) ? Number(text) : NaN;
   if (Number.isNaN(offset)) {
-    throw new Problem(
-      "invalid-parameter",
-      "Cannot use this offset: it must be a whole number from 0 on",
-    );
+    throw invalidParameter("Cannot use this offset: it must be a whole number from 0 on");
   }
   if (offset + limit > maxDepth) {
-    throw new Problem(
-      "invalid-parameter",
+    throw invalidParameter(
       `Cannot search so deep: offset and limit must be ${maxDepth} together at most`,
     );
   }

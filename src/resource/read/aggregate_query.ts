@@ -9,7 +9,7 @@ import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/quer
 import type { Resource } from "../model/resource.ts";
 import type { AggregatePlan, Metric } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
@@ -86,13 +86,12 @@ function parseList<T>(
     const item = meanings.get(name);
     if (item === undefined) {
       const hint = didYouMean(name, [...meanings.keys()]);
-      throw new Problem(
-        "invalid-parameter",
+      throw invalidParameter(
         `Cannot use ${excerptOf(name)} in ${parameter}: it is not a field for that${hint}`,
       );
     }
     if (found.includes(item)) {
-      throw new Problem("invalid-parameter", `Cannot use ${excerptOf(name)} in ${parameter} twice`);
+      throw invalidParameter(`Cannot use ${excerptOf(name)} in ${parameter} twice`);
     }
     found.push(item);
   }

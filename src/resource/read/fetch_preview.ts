@@ -6,7 +6,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { isCounted } from "../../plan/order.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
@@ -89,8 +89,7 @@ export function parsePreview(query: Query): number | null {
   if (text === undefined) return null;
   const length = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0;
   if (length >= 1 && length <= maxLength) return length;
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot use this preview: it must be a whole number from 1 to ${maxLength}`,
   );
 }

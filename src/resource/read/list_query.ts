@@ -4,7 +4,7 @@ import { countedPositionAt, startPosition } from "../../plan/reached_position.ts
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { endsWithDirection, isCounted, orderProblem, parseOrder } from "../../plan/order.ts";
 import type { OffsetPosition, PathColumn, ReadPlan, RelatedColumn } from "../../plan/plan.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 import { type ColumnInfo, plainColumn, type TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./read_after_row.ts";
 import { resolveInclude, resourcesReadByIncludes } from "./resolve_include.ts";
@@ -136,16 +136,15 @@ const maxOffset = 10_000;
 export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
   if (text === undefined) return listQuery;
-  const refused = (reason: string) => new Problem("invalid-parameter", reason);
   if (!/^[0-9]+$/.test(text)) {
-    throw refused("Cannot use this offset: it must be a whole number from 0 on");
+    throw invalidParameter("Cannot use this offset: it must be a whole number from 0 on");
   }
   if (listQuery.after !== null) {
-    throw refused("Cannot use offset and cursor together: a cursor is a position already");
+    throw invalidParameter("Cannot use offset and cursor together: a cursor is a position already");
   }
   const offset = Number(text);
   if (offset > maxOffset) {
-    throw refused(
+    throw invalidParameter(
       `Cannot skip so many rows: offset must be ${maxOffset} at most. Continue by the nextCursor ` +
         "of a page, or filter by what its last row has",
     );

@@ -4,7 +4,7 @@ import { parseOrder } from "../../plan/order.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { parseMetrics } from "./aggregate_query.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, resourcesReadByRelation } from "../rights/related_grants.ts";
 import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/output.ts";
@@ -62,8 +62,7 @@ function resolveAll(
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     `Cannot include ${excerptOf(name)}: there is no relation of this name${hint}`,
   );
 }
@@ -100,10 +99,7 @@ function resolveAggregate(
   const isServed = target.capabilities.enableAggregations;
   if (!relation.toMany || !isServed) {
     const reason = isServed ? "it leads to one row" : "aggregates of its rows are disabled";
-    throw new Problem(
-      "invalid-parameter",
-      `Cannot include metrics of ${excerptOf(item.name)}: ${reason}`,
-    );
+    throw invalidParameter(`Cannot include metrics of ${excerptOf(item.name)}: ${reason}`);
   }
   const metrics = parseMetrics(item.options, target.groups);
   return { ...resolveOne(item, relation, target, path), limit: 1, metrics };

@@ -15,7 +15,7 @@ import type {
   ShapedReply,
 } from "../model/operation.ts";
 import type { ResolvedCapabilities, Resource } from "../model/resource.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, type Problem } from "../../problem/problem.ts";
 import { parseFlag } from "../http/query_parameters.ts";
 import { csv } from "../shape/csv.ts";
 import { ndjson } from "../shape/ndjson.ts";
@@ -136,7 +136,7 @@ function typeOf(format: string | undefined): string | undefined {
 }
 
 function invalid(use: string): Problem {
-  return new Problem("invalid-parameter", `Cannot use ${use}`);
+  return invalidParameter(`Cannot use ${use}`);
 }
 
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;

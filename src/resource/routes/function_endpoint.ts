@@ -11,7 +11,7 @@ import { findRefused } from "../../db/rejected_value.ts";
 import { sql, tableName } from "../../sql/fragment.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import { kindOfColumn } from "../../schema/structured/structured_value.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { InvalidValue } from "../../schema/kind.ts";
@@ -213,7 +213,7 @@ function listQueryOf(
   const hasRows = result.kind === "rows";
   const names = body === undefined ? args.map(({ column }) => column.name) : [];
   const known = [...names, ...hasRows ? rowParameters : []];
-  const refused = (reason: string) => new Problem("invalid-parameter", `Cannot ${reason}`);
+  const refused = (reason: string) => invalidParameter(`Cannot ${reason}`);
   // A call by code can be part of another request.
   const isCode = raw === null || code !== null;
   for (const name of isCode ? query.keys() : new URL(raw.url).searchParams.keys()) {

@@ -1,5 +1,5 @@
 import { requireUser } from "../../auth/authorize.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import { aggregate, subscribeAggregate } from "../operations/aggregate.ts";
 import { batchCreate, create } from "../operations/create.ts";
 import { batchDelete, deleteOperation } from "../operations/delete.ts";
@@ -144,7 +144,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
     if (!query.has("on")) return creating;
     if (capabilities.enableUpdate) return upserting;
-    throw new Problem("invalid-parameter", "Cannot upsert: rows of this resource do not change");
+    throw invalidParameter("Cannot upsert: rows of this resource do not change");
   };
   return {
     ...creating,
@@ -176,8 +176,7 @@ function queryByBody(reading: Endpoint): Endpoint {
     run: (request, user, resource) => {
       const [inUrl] = request.query.keys();
       if (inUrl !== undefined) {
-        throw new Problem(
-          "invalid-parameter",
+        throw invalidParameter(
           `Cannot use "${inUrl}" in the URL of POST /query: the parameters are members of the body`,
         );
       }
@@ -197,7 +196,7 @@ function queryOfBody(body: unknown, reading: Endpoint, resource: Resource): Quer
     const isText = ["string", "number", "bigint", "boolean"].includes(typeof value);
     if (!isText && !(Array.isArray(value) && value.every((item) => typeof item === "string"))) {
       const needed = "it must be a string, a number, a boolean or a list of strings";
-      throw new Problem("invalid-parameter", `Cannot use "${name.slice(0, 20)}": ${needed}`);
+      throw invalidParameter(`Cannot use "${name.slice(0, 20)}": ${needed}`);
     }
     const text = parameterText(name, value);
     return `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(text.toWellFormed())}`;

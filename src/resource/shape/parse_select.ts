@@ -7,7 +7,7 @@ import {
   partsOfPaths,
 } from "../../filter/document_path.ts";
 import { didYouMean, nearestField } from "../../problem/nearest_name.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -74,8 +74,7 @@ function requireKnown(
   if (unknown === undefined) return;
   const related = [...relations.values()].filter(({ target }) => served.get(target) !== undefined)
     .map(({ name }) => name);
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot select ${excerptOf(unknown)}: ${adviceFor(unknown, shown, related)}`,
   );
 }

@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 
 /** A report of the dashboard (GET), or an action of the operator (POST). */
@@ -23,10 +23,7 @@ interface ReportRequest {
 export function requireParameter(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (text !== null && text !== "") return text;
-  throw new Problem(
-    "invalid-parameter",
-    `Cannot read the report: the parameter ${name} is missing`,
-  );
+  throw invalidParameter(`Cannot read the report: the parameter ${name} is missing`);
 }
 
 /** Returns an integer parameter of a report, or null without one. Throws a 400. */
@@ -39,8 +36,7 @@ export function integerParameter(
   if (text === null || text === "") return null;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
   if (value >= from && value <= to) return value;
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     `Cannot read the report: ${name} must be a whole number from ${from} to ${to}`,
   );
 }
@@ -54,7 +50,7 @@ export function requireResource(
   const found = resources.find(({ url }) => url === `${basePath}/${name}`) ??
     resources.find((one) => one.name === name);
   if (found !== undefined) return found;
-  throw new Problem("invalid-parameter", `Cannot read the report: there is no resource "${name}"`);
+  throw invalidParameter(`Cannot read the report: there is no resource "${name}"`);
 }
 
 /** Returns a member of an action's body that must be an object. Throws a 400. */

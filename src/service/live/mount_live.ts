@@ -14,7 +14,7 @@ import {
   type RouteDescription,
   withRouteDescription,
 } from "../../protocol/route_description.ts";
-import { Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import { parseBody } from "../../resource/http/request_body.ts";
 import { methodProblem, type RouteTable } from "../../resource/routes/route_table.ts";
 import {
@@ -245,8 +245,7 @@ function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem
   if (route === undefined) return methodProblem("GET", routes?.keys() ?? []);
   const { name } = route.endpoint;
   if (name === "subscribe" || name === "subscribe-aggregate") return route;
-  return new Problem(
-    "invalid-parameter",
+  return invalidParameter(
     "Cannot follow this path: it must lead to a /subscribe or /aggregate/subscribe route",
   );
 }

@@ -4,7 +4,7 @@ import { allRows, and, type Filter } from "../../../filter/filter.ts";
 import { rowMatches } from "../../../filter/match/row_matches.ts";
 import { valueForHook } from "../../../plan/echoed_value.ts";
 import { formatKey, type Key, type KeyColumns, keyId, keyOf } from "../../../plan/key.ts";
-import { Problem } from "../../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
@@ -146,10 +146,7 @@ function notUnique(text: string, keys: readonly NamedKey[]): Problem {
   const known = keys.length === 0
     ? "there is none that this request could use"
     : `use ${keys.slice(0, 20).map(({ name }) => `on=${name}`).join(" or ")}`;
-  return new Problem(
-    "invalid-parameter",
-    `Cannot upsert on ${shown}: it is no unique key; ${known}`,
-  );
+  return invalidParameter(`Cannot upsert on ${shown}: it is no unique key; ${known}`);
 }
 
 function namesOf(columns: readonly ColumnInfo[]): string {

@@ -8,7 +8,7 @@ import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
 import { type FieldError, invalidField, ownMember, throwFieldErrors } from "./parse_fields.ts";
-import { Problem } from "../../../problem/problem.ts";
+import { invalidParameter } from "../../../problem/problem.ts";
 
 /**
  * Returns the values of a new row. Generated values override the client's values, except in the
@@ -105,8 +105,7 @@ function addDefaults(
 /** Parses the optimistic id in a write's header, for the write's live events. Throws a 400. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
-  throw new Problem(
-    "invalid-parameter",
+  throw invalidParameter(
     "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
   );
 }

@@ -6,7 +6,7 @@ import {
   type RowHistory,
 } from "../../../db/changes/logged_change.ts";
 import { keyFilter, parseKey } from "../../../plan/key.ts";
-import { Problem } from "../../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import { requireShownToRole } from "../../../resource/live/create_live_view.ts";
 import { safeValue } from "../../../schema/safe_numbers.ts";
@@ -46,7 +46,7 @@ export function createRowHistoryReport(
       const before = integerParameter(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
       const key = parseKey(id, resource.table);
       if (key === null) {
-        throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
+        throw invalidParameter(`Cannot read changes: no row has the id ${id}`);
       }
       // Changes of all rows are recorded, also of rows that row-level security hides from the role.
       await requireShownToRole(resource, "record of changes");
@@ -148,7 +148,7 @@ export function createRightsAction(
       const id = optionalStringMember(body, "id");
       const key = id === null ? null : parseKey(id, resource.table);
       if (id !== null && key === null) {
-        throw new Problem("invalid-parameter", `Cannot explain rights: no row has the id ${id}`);
+        throw invalidParameter(`Cannot explain rights: no row has the id ${id}`);
       }
       const row = key === null ? null : keyFilter(key, resource.table);
       const rights = accesses.map((access) => rightTo(access, { user, resource, row }));
