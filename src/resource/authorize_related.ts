@@ -31,7 +31,7 @@ export async function authorizeAdditional(
   const also = alsoAccess === undefined ? null : await authorize(alsoAccess, user, resource.policy);
   const related = new Map<Resource, Grant>();
   for (const target of reached) {
-    const grant = await authorizeRead(target, user);
+    const grant = await grantIfAllowed("read", user, target);
     if (grant !== null) related.set(target, grant);
   }
   const written = new Map<Access, Map<Resource, Grant>>();
@@ -44,12 +44,14 @@ export async function authorizeAdditional(
   return { also, related, written };
 }
 
-export async function authorizeRead(
-  { policy }: Resource,
+/** Returns the grant of a user, or null if the user has no access. */
+export async function grantIfAllowed(
+  access: Access,
   user: User | null,
+  { policy }: Resource,
 ): Promise<Grant | null> {
   try {
-    return await authorize("read", user, policy);
+    return await authorize(access, user, policy);
   } catch (error) {
     const isRefusal = error instanceof Problem && (error.status === 401 || error.status === 403);
     if (isRefusal) return null;

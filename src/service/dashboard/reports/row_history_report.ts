@@ -6,7 +6,7 @@ import {
   type RowHistory,
 } from "../../../db/changes/logged_change.ts";
 import { keyFilter, parseKey } from "../../../plan/key.ts";
-import { invalidParameter, Problem } from "../../../problem/problem.ts";
+import { invalidParameter } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import { requireShownToRole } from "../../../resource/live/create_live_view.ts";
 import { safeValue } from "../../../schema/safe_numbers.ts";
@@ -19,7 +19,8 @@ import {
   requireResource,
   requireStringMember,
 } from "../report.ts";
-import { type Access, authorize, type Grant, type User } from "../../../auth/authorize.ts";
+import type { Access, User } from "../../../auth/authorize.ts";
+import { grantIfAllowed } from "../../../resource/authorize_related.ts";
 import { isPolicy } from "../../../auth/policy.ts";
 import { fetchCount } from "../../../db/rows.ts";
 import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";
@@ -171,7 +172,7 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
   const { policy, table, undeleted, served } = resource;
   const scope = policy.scopes.get(access);
   const name = user !== null && isPolicy(scope) ? scope.policyName : null;
-  const grant = await grantTo(access, question);
+  const grant = await grantIfAllowed(access, user, resource);
   if (grant === null) return { access, policy: name, rows: "none", condition: "", count: 0 };
   const isShown = (column: ColumnInfo, of: TableInfo) =>
     (of === table ? resource : served.get(of))?.fields.readable.includes(column) ?? false;
@@ -199,15 +200,6 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
       passes: await matches(and(row, term)),
     }))),
   };
-}
-
-async function grantTo(access: Access, { user, resource }: Question): Promise<Grant | null> {
-  try {
-    return await authorize(access, user, resource.policy);
-  } catch (error) {
-    if (error instanceof Problem && (error.status === 401 || error.status === 403)) return null;
-    throw error;
-  }
 }
 
 /** Returns how many rows match a filter, or null if counting takes too long. */
