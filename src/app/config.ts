@@ -35,7 +35,7 @@ import { type SecurityHeaders, securityHeadersOptionRule } from "../service/resp
 import type { Database } from "../db/database.ts";
 import { appDatabaseOption } from "../db/require_database.ts";
 import { listenOptionRules, type ListenOptions } from "../listen/listener.ts";
-import { type Described, group, listOf } from "../options/option.ts";
+import { groupOf, listOf } from "../options/option.ts";
 import {
   callback,
   flag,
@@ -200,70 +200,62 @@ const path = textLike(
 const roleName = textLike("", /./).fitting("the name of a role of the database", isStorable);
 
 /** Descriptions of all options of a service: of its app and of its listener. */
-export const serviceOptionRules = group(
-  {
-    db: appDatabaseOption().required(),
-    resources: listOf("what resource(table, options) gives", definitionOption()).required(),
-    basePath: path.default("/api"),
-    mountedAt: path.default(""),
-    secret: secretOptionRule(),
-    kv: keyValueOptionRule(),
-    abuseProtection: abuseProtectionOptionRules,
-    idempotency: idempotencyOptionRules,
-    auth: group(
-      {
-        use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).default([]),
-        recheckMs: timerMs().default(5_000),
-        routes: objectWith<Router>("a Hono app, or an object with a fetch", "fetch"),
-        samples: listOf(
-          'users, like { id: "ann" }',
-          testedValue<User>("a user with an id", (given) => parseUser(given) !== null),
-        ).default([]),
-        middleware: callback<Middleware>(),
-      } satisfies Described<AuthOptions>,
-    ).advising((given) =>
-      typeof given === "function" ? "is a function: write auth: { middleware }" : null
-    ).default({}),
-    actAs: group(
-      {
-        roles: listOf("names of roles", roleName).fitting(
-          "a list of at least one role",
-          (roles) => roles.length > 0,
-        ).required(),
-        as: synchronous<ActAsOptions["as"]>().required(),
-        system: roleName,
-      } satisfies Described<ActAsOptions>,
-    ),
-    middleware: listOf("functions", callback<Middleware>()).default([]),
-    cors: corsOptionRule,
-    health: flag().default(true),
-    openapi: openapiOptionRule,
-    mcp: mcpOptionRule,
-    observability: observabilityOptionRule,
-    adminUI: dashboardOptionRule,
-    securityHeaders: securityHeadersOptionRule,
-    bodyLimit: whole({ from: 1 }).default(1024 * 1024),
-    bodyTimeoutMs: timerMs().default(10_000),
-    maxFields: whole({ from: 1 }),
-    maxAnswerBytes: whole({ from: 1 }).default(16 * 1024 * 1024),
-    queryTimeoutMs: timerMs().default(5_000),
-    changes: changesOptionRules,
-    search: searchOption(),
-    searchOutbox: searchOutboxOptionRules,
-    subscribe: group(
-      {
-        maxPerUser: whole({ from: 1 }).default(10),
-        maxPerAddress: whole({ from: 1 }).default(50),
-      } satisfies Described<SubscribeOptions>,
-    ).default({}),
-    env: envOptionRule,
-    runtime: objectWith<Runtime>(
-      "an object with clock, random, observe and environment",
-      ...["clock", "random", "observe", "environment"],
-    ),
-    ...listenOptionRules,
-  } satisfies Described<ServiceConfig & ListenOptions>,
-).required();
+export const serviceOptionRules = groupOf<ServiceConfig & ListenOptions>()({
+  db: appDatabaseOption().required(),
+  resources: listOf("what resource(table, options) gives", definitionOption()).required(),
+  basePath: path.default("/api"),
+  mountedAt: path.default(""),
+  secret: secretOptionRule(),
+  kv: keyValueOptionRule(),
+  abuseProtection: abuseProtectionOptionRules,
+  idempotency: idempotencyOptionRules,
+  auth: groupOf<AuthOptions>()({
+    use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).default([]),
+    recheckMs: timerMs().default(5_000),
+    routes: objectWith<Router>("a Hono app, or an object with a fetch", "fetch"),
+    samples: listOf(
+      'users, like { id: "ann" }',
+      testedValue<User>("a user with an id", (given) => parseUser(given) !== null),
+    ).default([]),
+    middleware: callback<Middleware>(),
+  }).advising((given) =>
+    typeof given === "function" ? "is a function: write auth: { middleware }" : null
+  ).default({}),
+  actAs: groupOf<ActAsOptions>()({
+    roles: listOf("names of roles", roleName).fitting(
+      "a list of at least one role",
+      (roles) => roles.length > 0,
+    ).required(),
+    as: synchronous<ActAsOptions["as"]>().required(),
+    system: roleName,
+  }),
+  middleware: listOf("functions", callback<Middleware>()).default([]),
+  cors: corsOptionRule,
+  health: flag().default(true),
+  openapi: openapiOptionRule,
+  mcp: mcpOptionRule,
+  observability: observabilityOptionRule,
+  adminUI: dashboardOptionRule,
+  securityHeaders: securityHeadersOptionRule,
+  bodyLimit: whole({ from: 1 }).default(1024 * 1024),
+  bodyTimeoutMs: timerMs().default(10_000),
+  maxFields: whole({ from: 1 }),
+  maxAnswerBytes: whole({ from: 1 }).default(16 * 1024 * 1024),
+  queryTimeoutMs: timerMs().default(5_000),
+  changes: changesOptionRules,
+  search: searchOption(),
+  searchOutbox: searchOutboxOptionRules,
+  subscribe: groupOf<SubscribeOptions>()({
+    maxPerUser: whole({ from: 1 }).default(10),
+    maxPerAddress: whole({ from: 1 }).default(50),
+  }).default({}),
+  env: envOptionRule,
+  runtime: objectWith<Runtime>(
+    "an object with clock, random, observe and environment",
+    ...["clock", "random", "observe", "environment"],
+  ),
+  ...listenOptionRules,
+}).required();
 
 function authenticatorOption() {
   return testedValue<Authenticator>(

@@ -1,4 +1,4 @@
-import { type Described, group, listOf } from "../options/option.ts";
+import { groupOf, listOf } from "../options/option.ts";
 import { oneOf, testedValue, whole } from "../options/option_kinds.ts";
 import type { CheckoutMode, PaidPrice } from "./providers/billing_provider.ts";
 
@@ -30,23 +30,21 @@ function shortText() {
 
 export const plansOptionRule = listOf(
   "plans, { key, priceId, … }",
-  group(
-    {
-      key: shortText().required(),
-      // Spaces separate the prices in the metadata of a checkout, so an id cannot contain them.
-      priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
-      name: shortText(),
-      type: oneOf("subscription", "one_time", "usage"),
-      credits: whole({ from: 0 }),
-      interval: shortText(),
-      metadata: testedValue<Readonly<Record<string, string>>>(
-        "an object of texts",
-        (given) =>
-          typeof given === "object" && given !== null &&
-          Object.values(given).every((value) => typeof value === "string"),
-      ),
-    } satisfies Described<BillingPlan>,
-  ),
+  groupOf<BillingPlan>()({
+    key: shortText().required(),
+    // Spaces separate the prices in the metadata of a checkout, so an id cannot contain them.
+    priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
+    name: shortText(),
+    type: oneOf("subscription", "one_time", "usage"),
+    credits: whole({ from: 0 }),
+    interval: shortText(),
+    metadata: testedValue<Readonly<Record<string, string>>>(
+      "an object of texts",
+      (given) =>
+        typeof given === "object" && given !== null &&
+        Object.values(given).every((value) => typeof value === "string"),
+    ),
+  }),
 ).default([]);
 
 export class BillingPlans {

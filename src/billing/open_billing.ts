@@ -11,7 +11,7 @@ import {
   keyValueOptionRule,
   openKeyValueStore,
 } from "../kv/open_key_value_store.ts";
-import { type Described, either, group, listOf } from "../options/option.ts";
+import { either, groupOf, listOf } from "../options/option.ts";
 import { callback, flag, objectWith, off, testedValue } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { envOptionRule, isInProduction } from "../runtime/production.ts";
@@ -70,42 +70,38 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly runtime?: Runtime | undefined;
 }
 
-export const billingOptionRules = group(
-  {
-    provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
-    kv: keyValueOptionRule().required(),
-    plans: plansOptionRule,
-    autoGrantCredits: flag().default(true),
-    grantOnZeroAmount: flag().default(false),
-    resolvers: group(
-      {
-        account: callback<UserResolver>(),
-        customerId: callback<UserResolver>(),
-        customerEmail: callback<UserResolver>(),
-      } satisfies Described<BillingResolvers>,
-    ).default({}),
-    returnOrigins: listOf(
-      'origins, like "https://example.com"',
-      testedValue<string>("an origin", (given) => {
-        const url = typeof given === "string" ? URL.parse(given) : null;
-        // The host of a URL may contain `*`, but no request has such an origin.
-        return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
-          !url.hostname.includes("*");
-      }),
-    ),
-    anyPrice: flag().default(false),
-    secret: secretOptionRule(),
-    allowUnsigned: flag().default(false),
-    rateLimit: either(
-      off(),
-      protectionOptionRules.rateLimit,
-    ).default({ windowMs: 60_000, maxRequests: 30 }),
-    onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
-    resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
-    env: envOptionRule,
-    runtime: runtimeOption(),
-  } satisfies Described<BillingOptions>,
-).required();
+export const billingOptionRules = groupOf<BillingOptions>()({
+  provider: objectWith<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
+  kv: keyValueOptionRule().required(),
+  plans: plansOptionRule,
+  autoGrantCredits: flag().default(true),
+  grantOnZeroAmount: flag().default(false),
+  resolvers: groupOf<BillingResolvers>()({
+    account: callback<UserResolver>(),
+    customerId: callback<UserResolver>(),
+    customerEmail: callback<UserResolver>(),
+  }).default({}),
+  returnOrigins: listOf(
+    'origins, like "https://example.com"',
+    testedValue<string>("an origin", (given) => {
+      const url = typeof given === "string" ? URL.parse(given) : null;
+      // The host of a URL may contain `*`, but no request has such an origin.
+      return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
+        !url.hostname.includes("*");
+    }),
+  ),
+  anyPrice: flag().default(false),
+  secret: secretOptionRule(),
+  allowUnsigned: flag().default(false),
+  rateLimit: either(
+    off(),
+    protectionOptionRules.rateLimit,
+  ).default({ windowMs: 60_000, maxRequests: 30 }),
+  onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
+  resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
+  env: envOptionRule,
+  runtime: runtimeOption(),
+}).required();
 
 /** The billing of a service: its routes, its operations at the provider, and the credits. */
 export interface Billing extends BillingOperations {
@@ -235,12 +231,10 @@ function runtimeOption() {
   );
 }
 
-export const creditsLedgerOptionRules = group(
-  {
-    kv: keyValueOptionRule().required(),
-    runtime: runtimeOption(),
-  } satisfies Described<CreditsLedgerOptions>,
-).required();
+export const creditsLedgerOptionRules = groupOf<CreditsLedgerOptions>()({
+  kv: keyValueOptionRule().required(),
+  runtime: runtimeOption(),
+}).required();
 
 /**
  * Opens a credits ledger in a key-value store.

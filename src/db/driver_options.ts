@@ -1,5 +1,5 @@
 import { flag, objectWith, testedValue, textLike, timerMs } from "../options/option_kinds.ts";
-import { type Described, group, listOf, type OptionLocation } from "../options/option.ts";
+import { groupOf, listOf, type OptionLocation } from "../options/option.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 function refused(advice: string) {
@@ -68,8 +68,9 @@ export const sqliteAdditionRules = {
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends DriverOptions, SqliteAdditions {}
 
-export const sqliteOptionRules = group(
-  { ...driverOptionRules, ...sqliteAdditionRules } satisfies Described<SqliteOptions>,
-).required();
+export const sqliteOptionRules = groupOf<SqliteOptions>()({
+  ...driverOptionRules,
+  ...sqliteAdditionRules,
+}).required();
 
 export const errorPrefix: OptionLocation = { subject: "Cannot open the database", path: "" };

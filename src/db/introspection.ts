@@ -1,5 +1,5 @@
 import { isSameName } from "../sql/fragment.ts";
-import { type Described, group, listOf, mapOf } from "../options/option.ts";
+import { groupOf, listOf, mapOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { isAny, kindOfColumn } from "../schema/structured/structured_value.ts";
@@ -39,14 +39,12 @@ export interface IntrospectOptions {
   readonly functions?: readonly string[] | undefined;
 }
 
-export const introspectOptionRules = group(
-  {
-    schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
-    keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
-    roles: listOf("names of roles", textLike("the name of a role", /./)),
-    functions: listOf("names of functions", textLike("the name of a function", /./)),
-  } satisfies Described<IntrospectOptions>,
-).required();
+export const introspectOptionRules = groupOf<IntrospectOptions>()({
+  schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
+  keys: mapOf(listOf("names of columns", textLike("the name of a column", /./)).required()),
+  roles: listOf("names of roles", textLike("the name of a role", /./)),
+  functions: listOf("names of functions", textLike("the name of a function", /./)),
+}).required();
 
 /** The result of introspection: the tables found in a database. */
 export interface Introspection {

@@ -1,4 +1,4 @@
-import { type Described, group } from "../options/option.ts";
+import { groupOf } from "../options/option.ts";
 import { callback } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
@@ -17,13 +17,13 @@ export interface OpenDatabaseOptions extends SqliteOptions, PostgresOptions {
   readonly observe?: Observer | undefined;
 }
 
-export const openDatabaseOptionRules = group(
-  {
-    ...driverOptionRules,
-    ...sqliteAdditionRules,
-    observe: callback<Observer>(),
-  } satisfies Described<SqliteOptions & Pick<OpenDatabaseOptions, "observe">>,
-).required();
+export const openDatabaseOptionRules = groupOf<
+  SqliteOptions & Pick<OpenDatabaseOptions, "observe">
+>()({
+  ...driverOptionRules,
+  ...sqliteAdditionRules,
+  observe: callback<Observer>(),
+}).required();
 
 export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
   // The driver of a Postgres server validates the options itself.

@@ -1,4 +1,4 @@
-import { type Described, group } from "../options/option.ts";
+import { groupOf } from "../options/option.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import {
@@ -28,14 +28,12 @@ export interface AbuseProtectionOptions {
   readonly trustProxy?: number | undefined;
 }
 
-export const abuseProtectionOptionRules = group(
-  {
-    budget: budgetOptionRules,
-    pow: powOptionRules,
-    captcha: captchaOptionRules,
-    trustProxy: whole({ from: 0 }).default(0),
-  } satisfies Described<AbuseProtectionOptions>,
-).default({});
+export const abuseProtectionOptionRules = groupOf<AbuseProtectionOptions>()({
+  budget: budgetOptionRules,
+  pow: powOptionRules,
+  captcha: captchaOptionRules,
+  trustProxy: whole({ from: 0 }).default(0),
+}).default({});
 
 export type ResolvedAbuseProtection = ReturnType<typeof resolveAbuseProtection>;
 

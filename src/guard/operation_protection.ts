@@ -11,7 +11,7 @@ import {
   type RateLimitOptions,
 } from "./resource_protection_options.ts";
 import type { RateLimiter } from "./budget/request_budget.ts";
-import { type Described, either, group } from "../options/option.ts";
+import { either, groupOf } from "../options/option.ts";
 import { callback, flag, whole } from "../options/option_kinds.ts";
 import { anonymousClass } from "./budget/budget_options.ts";
 
@@ -150,12 +150,10 @@ export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as con
 
 export const accountPowOptionRule = either(
   flag(),
-  group(
-    {
-      difficulty: whole({ from: 1, to: maxDifficulty }),
-      trust: callback<Trust>(),
-    } satisfies Described<AccountPowOptions>,
-  ),
+  groupOf<AccountPowOptions>()({
+    difficulty: whole({ from: 1, to: maxDifficulty }),
+    trust: callback<Trust>(),
+  }),
 ).default(false);
 
 /** The limits and requirements of an account route, such as login, signup or password reset. */

@@ -1,5 +1,5 @@
 import type { Access } from "../auth/authorize.ts";
-import { type Described, either, group, listOf } from "../options/option.ts";
+import { type Described, either, groupOf, listOf } from "../options/option.ts";
 import { callback, flag, number, oneOf, whole } from "../options/option_kinds.ts";
 import { minTokenAmount } from "./budget/budget_options.ts";
 import { headerTextOptionRule } from "./captcha/captcha_challenges.ts";
@@ -69,34 +69,26 @@ const operations = listOf("operations", oneOf<GuardedKind>("read", "create", "up
 
 export const powGateOptionRule = either(
   flag(),
-  group(
-    {
-      difficulty: whole({ from: 1, to: maxDifficulty }),
-      operations,
-      trust: callback<Trust>(),
-    } satisfies Described<PowGateOptions>,
-  ),
+  groupOf<PowGateOptions>()({
+    difficulty: whole({ from: 1, to: maxDifficulty }),
+    operations,
+    trust: callback<Trust>(),
+  }),
 );
 
 export const protectionOptionRules = {
-  rateLimit: group(
-    {
-      windowMs: whole({ from: 1 }).required(),
-      maxRequests: whole({ from: 1 }).required(),
-    } satisfies Described<RateLimitOptions>,
-  ),
-  cost: group(
-    {
-      read: costOptionRule,
-      create: costOptionRule,
-      update: costOptionRule,
-      delete: costOptionRule,
-    } satisfies Described<CostOptions>,
-  ),
+  rateLimit: groupOf<RateLimitOptions>()({
+    windowMs: whole({ from: 1 }).required(),
+    maxRequests: whole({ from: 1 }).required(),
+  }),
+  cost: groupOf<CostOptions>()({
+    read: costOptionRule,
+    create: costOptionRule,
+    update: costOptionRule,
+    delete: costOptionRule,
+  }),
   pow: powGateOptionRule,
-  captcha: group(
-    { operations, action: headerTextOptionRule } satisfies Described<CaptchaGateOptions>,
-  ),
+  captcha: groupOf<CaptchaGateOptions>()({ operations, action: headerTextOptionRule }),
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;
 

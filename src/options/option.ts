@@ -138,6 +138,16 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
+/**
+ * Returns the function {@link group} for the options of a type. The compiler then reports a member
+ * that is missing, superfluous or of the wrong type.
+ */
+export function groupOf<Options>(): <Members extends Described<Options>>(
+  members: Members & Readonly<Record<Exclude<keyof Members, keyof Options>, never>>,
+) => Option<OptionValues<Members> | undefined> {
+  return (members) => group(members);
+}
+
 /** Describes an object whose members can have any names. `each` describes all its values. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { inspect } from "node:util";
-import { type Described, group } from "../options/option.ts";
+import { groupOf } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
 import { describeOperatorObservation } from "./observations/operator_observation.ts";
@@ -19,14 +19,12 @@ export interface ConsoleObserverOptions {
   readonly worker?: number | undefined;
 }
 
-export const consoleObserverOptionRules = group(
-  {
-    format: oneOf("text", "json"),
-    write: callback<(line: string) => void>(),
-    now: callback<() => number>(),
-    worker: whole({ from: 1 }),
-  } satisfies Described<ConsoleObserverOptions>,
-).required();
+export const consoleObserverOptionRules = groupOf<ConsoleObserverOptions>()({
+  format: oneOf("text", "json"),
+  write: callback<(line: string) => void>(),
+  now: callback<() => number>(),
+  worker: whole({ from: 1 }),
+}).required();
 
 /**
  * Returns the observer that writes every observation to the console as one line: text on a

@@ -1,4 +1,4 @@
-import { type Described, group, listOf, type Option } from "../options/option.ts";
+import { type Described, group, groupOf, listOf, type Option } from "../options/option.ts";
 import { flag, number, oneOf, testedValue, textLike, whole } from "../options/option_kinds.ts";
 import { type ColumnKind, InvalidValue, unrestrictedRules, type ValueRules } from "./kind.ts";
 import { kinds } from "./kind_of.ts";
@@ -45,9 +45,10 @@ export interface ReferenceOptions {
 
 const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
 
-export const referenceOptionRules = group(
-  { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
-).required();
+export const referenceOptionRules = groupOf<ReferenceOptions>()({
+  onDelete: action,
+  onUpdate: action,
+}).required();
 
 export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActions {
   const place = { subject: "Cannot declare a foreign key", path: "" };
@@ -55,27 +56,23 @@ export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActi
   return { onDelete, onUpdate };
 }
 
-export const textColumnOptionRules = group(
-  {
-    enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
-    minLength: whole({ from: 1 }),
-    maxLength: whole({ from: 1 }),
-    pattern: testedValue<string | RegExp>(
-      'a regular expression without flags but "u", or its source',
-      (given) => typeof given === "string" || given instanceof RegExp && /^u?$/.test(given.flags),
-    ),
-    email: flag(),
-  } satisfies Described<TextColumnOptions<string>>,
-).required();
+export const textColumnOptionRules = groupOf<TextColumnOptions<string>>()({
+  enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
+  minLength: whole({ from: 1 }),
+  maxLength: whole({ from: 1 }),
+  pattern: testedValue<string | RegExp>(
+    'a regular expression without flags but "u", or its source',
+    (given) => typeof given === "string" || given instanceof RegExp && /^u?$/.test(given.flags),
+  ),
+  email: flag(),
+}).required();
 
 /** Defines the options of a decimal column. The maxima of 1000 are those of Postgres. */
-export const decimalColumnOptionRules = group(
-  {
-    precision: whole({ from: 1, to: 1000 }),
-    scale: whole({ from: 0, to: 1000 }),
-    ...limit(digits()),
-  } satisfies Described<DecimalColumnOptions>,
-).required();
+export const decimalColumnOptionRules = groupOf<DecimalColumnOptions>()({
+  precision: whole({ from: 1, to: 1000 }),
+  scale: whole({ from: 0, to: 1000 }),
+  ...limit(digits()),
+}).required();
 
 /** Defines the options of the kinds of columns that have only `min` and `max`. */
 export const valueLimitOptionRules = {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Described, either, group } from "../options/option.ts";
+import { either, groupOf } from "../options/option.ts";
 import { flag, textLike } from "../options/option_kinds.ts";
 import type { Observer, Runtime } from "../runtime/runtime.ts";
 import type { Reply } from "../protocol/reply.ts";
@@ -18,11 +18,9 @@ export type SecurityHeaders = boolean | {
 
 export const securityHeadersOptionRule = either(
   flag(),
-  group(
-    {
-      hsts: either(flag(), textLike("a text that a header can hold", /^[\x20-\x7e]+$/)),
-    } satisfies Described<Exclude<SecurityHeaders, boolean>>,
-  ),
+  groupOf<Exclude<SecurityHeaders, boolean>>()({
+    hsts: either(flag(), textLike("a text that a header can hold", /^[\x20-\x7e]+$/)),
+  }),
 ).default(true);
 
 /** Creates every response of an app. No other module calls `new Response`. */

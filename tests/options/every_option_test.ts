@@ -17,6 +17,7 @@ import { paddle, paddleOptionRules } from "../../src/billing/providers/paddle/pa
 import { polar, polarOptionRules } from "../../src/billing/providers/polar/polar.ts";
 import { stripeOptionRules } from "../../src/billing/providers/stripe/stripe_options.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
+import { flag, whole } from "../../src/options/option_kinds.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { openPglite } from "../../src/engines/postgres/driver/pglite_driver.ts";
@@ -38,7 +39,7 @@ import { usersTable } from "../../src/identity/accounts/users_table.ts";
 import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
 import { jwtAuthOptionRules } from "../../src/identity/jwt/jwt_auth_options.ts";
 import { apiKeyAuth, apiKeyAuthOptionRules } from "../../src/identity/keys/api_keys.ts";
-import { group, type Option } from "../../src/options/option.ts";
+import { group, groupOf, type Option } from "../../src/options/option.ts";
 import { resourceOptionRules } from "../../src/resource/define/check_resource_definition.ts";
 import { consoleObserver, consoleObserverOptionRules } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -432,3 +433,17 @@ function withValue(base: unknown, [name, ...rest]: readonly string[], value: unk
   // Not an object literal, in which __proto__ would be the prototype.
   return Object.defineProperty({ ...Object(base) }, name, { value: inner, enumerable: true });
 }
+
+Deno.test("the compiler reports an option that is not described, or described with another type", () => {
+  interface Options {
+    readonly on?: boolean | undefined;
+  }
+  const described = groupOf<Options>()({ on: flag() });
+  // @ts-expect-error -- the option is missing
+  groupOf<Options>()({});
+  // @ts-expect-error -- there is no such option
+  groupOf<Options>()({ on: flag(), off: flag() });
+  // @ts-expect-error -- the option has another type
+  groupOf<Options>()({ on: whole() });
+  assertEquals(described.read({ on: true }, { subject: "Cannot", path: "" }), { on: true });
+});

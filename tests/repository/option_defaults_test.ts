@@ -30,7 +30,7 @@ Deno.test("the docstring of an option ends in the default of its description", (
   assertEquals(wrong.map(({ types, name, value }) => `${types[0]}.${name}: ${value}`), []);
 });
 
-/** Reads interfaces, and `{ name: flag().default(false) } satisfies Described<Options>`. */
+/** Reads interfaces, and `groupOf<Options>()({ name: flag().default(false) })`. */
 function readDeclarations(node: ts.Node): void {
   if (ts.isInterfaceDeclaration(node)) {
     const members = node.members.map((one) => [one.name?.getText() ?? "", docOf(one)] as const);
@@ -38,17 +38,30 @@ function readDeclarations(node: ts.Node): void {
     const extended = node.heritageClauses?.flatMap(({ types }) => types) ?? [];
     bases.set(node.name.text, extended.map(({ expression }) => expression.getText()));
   }
-  if (
-    ts.isSatisfiesExpression(node) && ts.isTypeReferenceNode(node.type) &&
-    node.type.typeName.getText() === "Described" && ts.isObjectLiteralExpression(node.expression)
-  ) {
-    const types = node.type.typeArguments?.[0]?.getText().match(/\w+/g) ?? [];
-    for (const property of node.expression.properties) {
-      const value = ts.isPropertyAssignment(property) ? defaultOf(property.initializer) : null;
-      if (value !== null) defaults.push({ types, name: property.name?.getText() ?? "", value });
-    }
+  const [type, members] = describedIn(node);
+  const types = type?.getText().match(/\w+/g) ?? [];
+  for (const property of members?.properties ?? []) {
+    const value = ts.isPropertyAssignment(property) ? defaultOf(property.initializer) : null;
+    if (value !== null) defaults.push({ types, name: property.name?.getText() ?? "", value });
   }
   ts.forEachChild(node, readDeclarations);
+}
+
+/** Returns the type of options and its description: `{ … } satisfies Described<Type>`, too. */
+function describedIn(
+  node: ts.Node,
+): readonly [type?: ts.TypeNode | undefined, members?: ts.ObjectLiteralExpression] {
+  if (ts.isSatisfiesExpression(node) && ts.isTypeReferenceNode(node.type)) {
+    const { type: { typeName, typeArguments }, expression } = node;
+    const isDescribed = typeName.getText() === "Described";
+    return isDescribed && ts.isObjectLiteralExpression(expression)
+      ? [typeArguments?.[0], expression]
+      : [];
+  }
+  if (!ts.isCallExpression(node) || !ts.isCallExpression(node.expression)) return [];
+  const { expression: { expression, typeArguments }, arguments: [members] } = node;
+  const isGroup = expression.getText() === "groupOf" && members !== undefined;
+  return isGroup && ts.isObjectLiteralExpression(members) ? [typeArguments?.[0], members] : [];
 }
 
 function docOf(node: ts.Node): string {

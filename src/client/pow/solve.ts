@@ -1,15 +1,13 @@
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { callback, objectWith, whole } from "../../options/option_kinds.ts";
 import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
-export const solveOptionRules = group(
-  {
-    signal: objectWith<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
-    workers: whole({ from: 0 }),
-    makeWorker: callback<(script: string) => Worker>(),
-  } satisfies Described<SolveOptions>,
-).required();
+export const solveOptionRules = groupOf<SolveOptions>()({
+  signal: objectWith<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
+  workers: whole({ from: 0 }),
+  makeWorker: callback<(script: string) => Worker>(),
+}).required();
 
 /**
  * Solves a proof-of-work challenge in the client. Finds a nonce for which

@@ -1,4 +1,4 @@
-import { type Described, group, listOf } from "../../options/option.ts";
+import { groupOf, listOf } from "../../options/option.ts";
 import { oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -36,15 +36,13 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
 });
 
 /** Defines the option `changes`. Without `mode`, the mode depends on the served tables. */
-export const changesOptionRules = group(
-  {
-    mode: oneOf("triggers", "service"),
-    schema: textLike("the name of a schema", /^[^\0]+$/),
-    exclude: listOf("columns", recordedColumn).default([]),
-    retentionMs: whole({ from: minRetentionMs }).default(3_600_000),
-    maxRows: whole({ from: 1 }).default(1_000_000),
-  } satisfies Described<ChangesOptions>,
-).default({});
+export const changesOptionRules = groupOf<ChangesOptions>()({
+  mode: oneOf("triggers", "service"),
+  schema: textLike("the name of a schema", /^[^\0]+$/),
+  exclude: listOf("columns", recordedColumn).default([]),
+  retentionMs: whole({ from: minRetentionMs }).default(3_600_000),
+  maxRows: whole({ from: 1 }).default(1_000_000),
+}).default({});
 
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";

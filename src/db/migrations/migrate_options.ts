@@ -1,4 +1,4 @@
-import { type Described, group, listOf } from "../../options/option.ts";
+import { groupOf, listOf } from "../../options/option.ts";
 import { flag, textLike } from "../../options/option_kinds.ts";
 
 /** Options of a migration of declared tables. */
@@ -14,10 +14,8 @@ export interface MigrateOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-export const migrateOptionRules = group(
-  {
-    allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
-    keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
-    dryRun: flag().default(false),
-  } satisfies Described<MigrateOptions>,
-).required();
+export const migrateOptionRules = groupOf<MigrateOptions>()({
+  allowDrop: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
+  keep: listOf("names like notes.size", textLike("a name like notes.size", /./)).default([]),
+  dryRun: flag().default(false),
+}).required();

@@ -1,4 +1,4 @@
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { synchronous } from "../../options/option_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -188,12 +188,10 @@ export interface CustomOperator {
 }
 
 /** Defines the members that a custom operator must have. */
-export const customOperatorRules = group(
-  {
-    toSql: synchronous<CustomOperator["toSql"]>().required(),
-    matches: synchronous<CustomOperator["matches"]>().required(),
-  } satisfies Described<CustomOperator>,
-).asGiven<CustomOperator>();
+export const customOperatorRules = groupOf<CustomOperator>()({
+  toSql: synchronous<CustomOperator["toSql"]>().required(),
+  matches: synchronous<CustomOperator["matches"]>().required(),
+}).asGiven<CustomOperator>();
 
 /** The filter operators for text search columns (the Postgres type `tsvector`). */
 export const textSearchOperators: readonly Operator[] = [

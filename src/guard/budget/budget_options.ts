@@ -1,5 +1,5 @@
 import type { User } from "../../auth/authorize.ts";
-import { type Described, group, mapOf } from "../../options/option.ts";
+import { groupOf, mapOf } from "../../options/option.ts";
 import { callback, number } from "../../options/option_kinds.ts";
 
 /** The options for the budget that each caller has for all resources together. */
@@ -38,19 +38,15 @@ const maxTokens = 1e12;
 /** Minimum of capacities and costs, in tokens: rounding could make a smaller cost free. */
 export const minTokenAmount = 0.001;
 
-const classOptions = group(
-  {
-    capacity: number({ from: minTokenAmount, to: maxTokens }).required(),
-    refillPerMinute: number({ from: 0 }).required(),
-  } satisfies Described<BudgetClassOptions>,
-);
+const classOptions = groupOf<BudgetClassOptions>()({
+  capacity: number({ from: minTokenAmount, to: maxTokens }).required(),
+  refillPerMinute: number({ from: 0 }).required(),
+});
 
-export const budgetOptionRules = group(
-  {
-    classes: mapOf(classOptions.required()).required(),
-    classify: callback<Classify>(),
-  } satisfies Described<BudgetOptions>,
-);
+export const budgetOptionRules = groupOf<BudgetOptions>()({
+  classes: mapOf(classOptions.required()).required(),
+  classify: callback<Classify>(),
+});
 
 /** Validates the budget classes. Throws a plain Error that names the invalid option. */
 export function checkBudgetOptions({ classes, classify }: BudgetOptions): void {

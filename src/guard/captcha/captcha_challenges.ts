@@ -5,7 +5,7 @@ import { claimKey, type KeyClaim, type KeyValue } from "../../kv/key_value.ts";
 import { deadline, type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { flag, testedValue, textLike } from "../../options/option_kinds.ts";
 
 /** Issues CAPTCHA challenges, and accepts each solved token once. */
@@ -177,17 +177,15 @@ export interface CaptchaOptions {
 /** Defines a string that a header can contain, such as a key or the name of an action. */
 export const headerTextOptionRule = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
-export const captchaOptionRules = group(
-  {
-    verifier: testedValue<CaptchaVerifier>(
-      "a verifier: an object with a provider, a siteKey and a function verify",
-      isVerifier,
-    ).required(),
-    tokenHeader: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/)
-      .default(captchaHeaders.token),
-    allowTestKeys: flag().default(false),
-  } satisfies Described<CaptchaOptions>,
-);
+export const captchaOptionRules = groupOf<CaptchaOptions>()({
+  verifier: testedValue<CaptchaVerifier>(
+    "a verifier: an object with a provider, a siteKey and a function verify",
+    isVerifier,
+  ).required(),
+  tokenHeader: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/)
+    .default(captchaHeaders.token),
+  allowTestKeys: flag().default(false),
+});
 
 type ResolvedCaptchaOptions = ReturnType<typeof resolveCaptchaOptions>;
 

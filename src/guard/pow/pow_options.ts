@@ -1,4 +1,4 @@
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { callback, whole } from "../../options/option_kinds.ts";
 import { resolveSecrets, secretOptionRule } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -20,15 +20,13 @@ export interface PowOptions {
   readonly trust?: Trust | undefined;
 }
 
-export const powOptionRules = group(
-  {
-    secret: secretOptionRule(),
-    difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-    // A token has six bytes for its expiry.
-    challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
-    trust: callback<Trust>(),
-  } satisfies Described<PowOptions>,
-);
+export const powOptionRules = groupOf<PowOptions>()({
+  secret: secretOptionRule(),
+  difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
+  // A token has six bytes for its expiry.
+  challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
+  trust: callback<Trust>(),
+});
 
 export type ResolvedPowOptions = ReturnType<typeof resolvePowOptions>;
 

@@ -2,7 +2,7 @@ import { databaseOption } from "../../db/require_database.ts";
 import { headerTextOptionRule } from "../../guard/captcha/captcha_challenges.ts";
 import { accountPowOptionRule, type AccountPowOptions } from "../../guard/operation_protection.ts";
 import { costOptionRule } from "../../guard/resource_protection_options.ts";
-import { type Described, either, group, listOf } from "../../options/option.ts";
+import { type Described, either, group, groupOf, listOf } from "../../options/option.ts";
 import {
   callback,
   flag,
@@ -191,91 +191,71 @@ const userColumns = {
   createdAt: column,
 } satisfies Described<UserColumnOptions>;
 
-const usersOptions = group(
-  {
-    table: testedValue<UserTable>("a table", isTable).required(),
-    db: databaseOption(),
-    columns: group(userColumns),
-  } satisfies Described<UsersOptions>,
-);
+const usersOptions = groupOf<UsersOptions>()({
+  table: testedValue<UserTable>("a table", isTable).required(),
+  db: databaseOption(),
+  columns: group(userColumns),
+});
 
 const link = textLike('a URL like "https://example.com/reset"', /^https?:\/\/[^\s#]+$/);
 
-const scryptCost = group(
-  {
-    N: testedValue<number>(
-      "a power of two from 4,096 to 1,048,576",
-      (given) =>
-        typeof given === "number" && Number.isInteger(Math.log2(given)) && given >= 2 ** 12 &&
-        given <= 2 ** 20,
-    ).required(),
-    r: whole({ from: 1, to: 32 }).required(),
-    p: whole({ from: 1, to: 16 }).required(),
-  } satisfies Described<ScryptCost>,
-);
+const scryptCost = groupOf<ScryptCost>()({
+  N: testedValue<number>(
+    "a power of two from 4,096 to 1,048,576",
+    (given) =>
+      typeof given === "number" && Number.isInteger(Math.log2(given)) && given >= 2 ** 12 &&
+      given <= 2 ** 20,
+  ).required(),
+  r: whole({ from: 1, to: 32 }).required(),
+  p: whole({ from: 1, to: 16 }).required(),
+});
 
-const loginOptions = group(
-  {
-    cost: group({ failed: costOptionRule.default(1) }).default({}),
-    pow: gate.pow,
-    captcha: either(
-      flag(),
-      group(
-        {
-          action: headerTextOptionRule,
-          required: callback<CaptchaRequired>(),
-        } satisfies Described<LoginCaptchaOptions>,
-      ),
-    ).default(false),
-  } satisfies Described<LoginOptions>,
-);
+const loginOptions = groupOf<LoginOptions>()({
+  cost: group({ failed: costOptionRule.default(1) }).default({}),
+  pow: gate.pow,
+  captcha: either(
+    flag(),
+    groupOf<LoginCaptchaOptions>()({
+      action: headerTextOptionRule,
+      required: callback<CaptchaRequired>(),
+    }),
+  ).default(false),
+});
 
-export const passwordAuthOptionRules = group(
-  {
-    users: either(oneOf("kv"), either(testedValue<UserTable>("a table", isTable), usersOptions)),
-    login: loginOptions.default({}),
-    signup: either(
-      off(),
-      group(
-        {
-          ...gate,
-          cost: costOptionRule.default(1),
-          verify: flag().default(true),
-          roles: listOf("roles", textLike("a text", /./)).default([]),
-        } satisfies Described<SignupOptions>,
-      ),
-    ).default({}),
-    passwordReset: either(
-      off(),
-      group(
-        {
-          ...gate,
-          cost: costOptionRule.default(1),
-          ttlMs: whole({ from: 60_000 }).default(3_600_000),
-        } satisfies Described<PasswordResetOptions>,
-      ),
-    ).default({}),
-    sessions: group(
-      {
-        idleMs: whole({ from: 1_000 }).default(86_400_000),
-        maxMs: whole({ from: 1_000 }).default(30 * 86_400_000),
-        cookie: sessionCookieOptionRules.default({}),
-      } satisfies Described<SessionOptions>,
-    ).default({}),
-    passwords: group(
-      {
-        minLength: whole({ from: 8, to: 64 }).default(15),
-        refuse: callback<RefusePassword>(),
-        scrypt: scryptCost.default({ N: 2 ** 14, r: 8, p: 5 }),
-        hasher: objectWith<PasswordHasher>("an object with hash and verify", "hash", "verify"),
-      } satisfies Described<PasswordOptions>,
-    ).default({}),
-    sendMail: callback<SendMail>(),
-    links: group(
-      { verify: link.required(), reset: link.required() } satisfies Described<LinkOptions>,
-    ),
-  } satisfies Described<PasswordAuthOptions>,
-).default({});
+export const passwordAuthOptionRules = groupOf<PasswordAuthOptions>()({
+  users: either(oneOf("kv"), either(testedValue<UserTable>("a table", isTable), usersOptions)),
+  login: loginOptions.default({}),
+  signup: either(
+    off(),
+    groupOf<SignupOptions>()({
+      ...gate,
+      cost: costOptionRule.default(1),
+      verify: flag().default(true),
+      roles: listOf("roles", textLike("a text", /./)).default([]),
+    }),
+  ).default({}),
+  passwordReset: either(
+    off(),
+    groupOf<PasswordResetOptions>()({
+      ...gate,
+      cost: costOptionRule.default(1),
+      ttlMs: whole({ from: 60_000 }).default(3_600_000),
+    }),
+  ).default({}),
+  sessions: groupOf<SessionOptions>()({
+    idleMs: whole({ from: 1_000 }).default(86_400_000),
+    maxMs: whole({ from: 1_000 }).default(30 * 86_400_000),
+    cookie: sessionCookieOptionRules.default({}),
+  }).default({}),
+  passwords: groupOf<PasswordOptions>()({
+    minLength: whole({ from: 8, to: 64 }).default(15),
+    refuse: callback<RefusePassword>(),
+    scrypt: scryptCost.default({ N: 2 ** 14, r: 8, p: 5 }),
+    hasher: objectWith<PasswordHasher>("an object with hash and verify", "hash", "verify"),
+  }).default({}),
+  sendMail: callback<SendMail>(),
+  links: groupOf<LinkOptions>()({ verify: link.required(), reset: link.required() }),
+}).default({});
 
 export type ResolvedPasswordAuthOptions = NonNullable<
   ReturnType<typeof passwordAuthOptionRules.read>

@@ -1,4 +1,4 @@
-import { type Described, either, group, listOf } from "../../options/option.ts";
+import { either, groupOf, listOf } from "../../options/option.ts";
 import { callback, flag, oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import { secretOptionRule } from "../../runtime/resolve_secrets.ts";
@@ -89,21 +89,19 @@ const keySetUrl = textLike("an https:// URL", /^https?:\/\/\S+$/)
     return protocol === "https:" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
   });
 
-export const jwtAuthOptionRules = group(
-  {
-    secret: secretOptionRule(),
-    key: publicKey,
-    jwks: keySetUrl,
-    algorithms: listOf("algorithms", algorithm)
-      .fitting("a list of algorithms", ({ length }) => length > 0),
-    issuer: names,
-    audience: names,
-    type: name,
-    clockToleranceMs: whole({ from: 0, to: 600_000 }).default(5_000),
-    requireExpiry: flag().default(true),
-    user: callback<UserOfClaims>(),
-  } satisfies Described<JwtAuthOptions>,
-).required();
+export const jwtAuthOptionRules = groupOf<JwtAuthOptions>()({
+  secret: secretOptionRule(),
+  key: publicKey,
+  jwks: keySetUrl,
+  algorithms: listOf("algorithms", algorithm)
+    .fitting("a list of algorithms", ({ length }) => length > 0),
+  issuer: names,
+  audience: names,
+  type: name,
+  clockToleranceMs: whole({ from: 0, to: 600_000 }).default(5_000),
+  requireExpiry: flag().default(true),
+  user: callback<UserOfClaims>(),
+}).required();
 
 /** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;

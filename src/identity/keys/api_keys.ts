@@ -16,7 +16,7 @@ import type {
   Identification,
 } from "../../auth/authenticator.ts";
 import { parseUser, type User } from "../../auth/authorize.ts";
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { callback, textLike } from "../../options/option_kinds.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -158,12 +158,10 @@ export interface ApiKeyAuthOptions {
 /** Returns the user of an API key. */
 export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
 
-export const apiKeyAuthOptionRules = group(
-  {
-    header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),
-    user: callback<UserOfKey>(),
-  } satisfies Described<ApiKeyAuthOptions>,
-).default({});
+export const apiKeyAuthOptionRules = groupOf<ApiKeyAuthOptions>()({
+  header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).default("X-API-Key"),
+  user: callback<UserOfKey>(),
+}).default({});
 
 /**
  * Returns the authenticator for API keys, in the header `X-API-Key` or as `Authorization: Bearer`.

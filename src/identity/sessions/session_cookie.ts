@@ -1,5 +1,5 @@
 import { getCookies, setCookie } from "@std/http/cookie";
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { flag, oneOf } from "../../options/option_kinds.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
@@ -18,12 +18,10 @@ export interface SessionCookieOptions {
   readonly secure?: boolean | undefined;
 }
 
-export const sessionCookieOptionRules = group(
-  {
-    sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
-    secure: flag(),
-  } satisfies Described<SessionCookieOptions>,
-);
+export const sessionCookieOptionRules = groupOf<SessionCookieOptions>()({
+  sameSite: oneOf("Strict", "Lax", "None").default("Lax"),
+  secure: flag(),
+});
 
 /** The session cookie. Scripts cannot read it (`HttpOnly`), and other hosts do not receive it. */
 export class SessionCookie {

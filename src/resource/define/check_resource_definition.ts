@@ -11,6 +11,7 @@ import {
   type Described,
   either,
   group,
+  groupOf,
   listOf,
   mapOf,
   type OptionValues,
@@ -71,9 +72,10 @@ const publicRows = either(
   flag(),
   callback<PublicScopeFunction>("a function that gives a filter"),
 ).default(false);
-const publicAccess = group(
-  { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
-).fitting("an object", (given) => writesArePrivate(given) === null);
+const publicAccess = groupOf<PublicOptions>()({ read: publicRows, subscribe: publicRows }).fitting(
+  "an object",
+  (given) => writesArePrivate(given) === null,
+);
 
 /** Explains why `public` rejects writes: `auth` has options for writes, but `public` does not. */
 function writesArePrivate(given: unknown): string | null {
@@ -105,16 +107,14 @@ function isSegment(segment: string): boolean {
 }
 
 const relatedColumn = testedValue<ColumnLike<unknown> | string>("a column", isColumnReference);
-const relation = group(
-  {
-    type: oneOf("belongsTo", "hasOne", "hasMany", "manyToMany").required(),
-    resource: either(table, textLike("the name of one", /./)).required(),
-    foreignKey: either(relatedColumn, listOf("columns", relatedColumn)).required(),
-    references: either(relatedColumn, listOf("columns", relatedColumn)),
-    through: table,
-    filterable: flag().default(false),
-  } satisfies Described<RelationOptions>,
-);
+const relation = groupOf<RelationOptions>()({
+  type: oneOf("belongsTo", "hasOne", "hasMany", "manyToMany").required(),
+  resource: either(table, textLike("the name of one", /./)).required(),
+  foreignKey: either(relatedColumn, listOf("columns", relatedColumn)).required(),
+  references: either(relatedColumn, listOf("columns", relatedColumn)),
+  through: table,
+  filterable: flag().default(false),
+});
 
 const hooks = {
   onBeforeCreate: callback<NonNullable<AnyHooks["onBeforeCreate"]>>(),
@@ -130,101 +130,83 @@ const members = {
   id: either(columns, column).required(),
   path,
   db: databaseOption(),
-  auth: group(
-    {
-      public: either(flag(), publicAccess).advising(writesArePrivate),
-      read: scope,
-      create: scope,
-      update: scope,
-      delete: scope,
-      subscribe: scope,
-    } satisfies Described<ScopeOptions>,
-  ).advising((given) =>
+  auth: groupOf<ScopeOptions>()({
+    public: either(flag(), publicAccess).advising(writesArePrivate),
+    read: scope,
+    create: scope,
+    update: scope,
+    delete: scope,
+    subscribe: scope,
+  }).advising((given) =>
     typeof given === "function" ? "is a function: say for what, like auth: { read: … }" : null
   ),
-  capabilities: group(
-    {
-      enableCreate: flag().default(true),
-      enableUpdate: flag().default(true),
-      enableDelete: flag().default(true),
-      enableBatch: flag().default(true),
-      enableExport: flag().default(false),
-      enableImport: flag().default(false),
-      enableAggregations: flag().default(true),
-      enableSubscribe: flag().default(true),
-    } satisfies Described<Capabilities>,
-  ).default({}),
-  fields: group(
-    {
-      readable: fieldList,
-      writable: fieldList,
-      immutable: fieldList,
-      filterable: fieldList,
-      sortable: fieldList,
-    } satisfies Described<FieldOptions<Row>>,
-  ),
+  capabilities: groupOf<Capabilities>()({
+    enableCreate: flag().default(true),
+    enableUpdate: flag().default(true),
+    enableDelete: flag().default(true),
+    enableBatch: flag().default(true),
+    enableExport: flag().default(false),
+    enableImport: flag().default(false),
+    enableAggregations: flag().default(true),
+    enableSubscribe: flag().default(true),
+  }).default({}),
+  fields: groupOf<FieldOptions<Row>>()({
+    readable: fieldList,
+    writable: fieldList,
+    immutable: fieldList,
+    filterable: fieldList,
+    sortable: fieldList,
+  }),
   strictInput: flag().default(false),
   strictQuery: flag().default(true),
-  pagination: group(
-    {
-      defaultLimit: whole({ from: 1 }),
-      maxLimit: whole({ from: 1 }).default(100),
-    } satisfies Described<PaginationOptions>,
-  ).default({}),
+  pagination: groupOf<PaginationOptions>()({
+    defaultLimit: whole({ from: 1 }),
+    maxLimit: whole({ from: 1 }).default(100),
+  }).default({}),
   generatedFields: columns.default([]),
   computed: mapOf(synchronous<(row: Row) => unknown>().required()).default({}),
   hooks: group(hooks).asGiven<AnyHooks>().default({}),
-  etag: group(
-    {
-      versionField: column,
-      updatedAtField: column,
-      idField: column,
-      algorithm: oneOf("weak", "strong").default("weak"),
-      require: flag().default(false),
-    } satisfies Described<EtagOptions<Row>>,
-  ),
-  softDelete: group({ field: column.required() } satisfies Described<SoftDeleteOptions<Row>>),
+  etag: groupOf<EtagOptions<Row>>()({
+    versionField: column,
+    updatedAtField: column,
+    idField: column,
+    algorithm: oneOf("weak", "strong").default("weak"),
+    require: flag().default(false),
+  }),
+  softDelete: groupOf<SoftDeleteOptions<Row>>()({ field: column.required() }),
   relations: mapOf(relation.required()).default({}),
   autoRelations: either(
     flag(),
-    group({ filterable: flag().default(false) } satisfies Described<AutoRelationOptions>),
+    groupOf<AutoRelationOptions>()({ filterable: flag().default(false) }),
   ),
   nestedWrites: flag().default(false),
-  search: group(
-    {
-      enabled: flag().default(true),
-      indexName: textLike("a name of letters, digits, _ and -", /^[\p{L}_][\p{L}\p{N}_-]*$/u),
-      fields: either(
-        columns,
-        mapOf(
-          group(
-            {
-              weight: number({ from: 0.01, to: 1_000 }).default(1),
-              searchable: flag().default(true),
-            } satisfies Described<SearchFieldOptions>,
-          ).default({}),
-        ),
+  search: groupOf<SearchOptions<Row>>()({
+    enabled: flag().default(true),
+    indexName: textLike("a name of letters, digits, _ and -", /^[\p{L}_][\p{L}\p{N}_-]*$/u),
+    fields: either(
+      columns,
+      mapOf(
+        groupOf<SearchFieldOptions>()({
+          weight: number({ from: 0.01, to: 1_000 }).default(1),
+          searchable: flag().default(true),
+        }).default({}),
       ),
-      autoIndex: flag().default(true),
-      outbox: flag().default(false),
-      onIndexError: callback<IndexErrorHandler>(),
-    } satisfies Described<SearchOptions<Row>>,
-  ).default({}),
+    ),
+    autoIndex: flag().default(true),
+    outbox: flag().default(false),
+    onIndexError: callback<IndexErrorHandler>(),
+  }).default({}),
   procedures: mapOf(procedureOptionRules.required()).default({}),
-  batch: group(
-    {
-      create: whole({ from: 1 }).default(100),
-      update: whole({ from: 1 }).default(100),
-      replace: whole({ from: 1 }).default(100),
-      delete: whole({ from: 1 }).default(100),
-      incrementVersion: flag().default(false),
-    } satisfies Described<BatchOptions>,
-  ).default({}),
-  imports: group(
-    {
-      maxBytes: whole({ from: 1 }).default(1_000_000_000),
-    } satisfies Described<ImportLimits>,
-  ).default({}),
+  batch: groupOf<BatchOptions>()({
+    create: whole({ from: 1 }).default(100),
+    update: whole({ from: 1 }).default(100),
+    replace: whole({ from: 1 }).default(100),
+    delete: whole({ from: 1 }).default(100),
+    incrementVersion: flag().default(false),
+  }).default({}),
+  imports: groupOf<ImportLimits>()({
+    maxBytes: whole({ from: 1 }).default(1_000_000_000),
+  }).default({}),
   customOperators: mapOf(customOperatorRules.required()).default({}),
   ...protectionOptionRules,
 } satisfies Described<ResourceOptions<Row>>;

@@ -1,6 +1,6 @@
 import { costOptionRule, powGateOptionRule } from "../../guard/resource_protection_options.ts";
 import type { DatabaseFunction } from "../../db/functions/database_function.ts";
-import { type Described, group } from "../../options/option.ts";
+import { groupOf } from "../../options/option.ts";
 import { callback, flag, testedValue } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Procedure } from "../model/procedure.ts";
@@ -11,21 +11,19 @@ const schema = testedValue<StandardSchema>(
   isSchema,
 ).required();
 
-export const procedureOptionRules = group(
-  {
-    input: schema,
-    output: schema,
-    public: flag(),
-    handler: callback<Procedure["handler"]>().required(),
-    databaseFunction: testedValue<DatabaseFunction>(
-      "a function from db.introspect({ functions })",
-      (given) => typeof given === "object" && given !== null && "args" in given,
-    ),
-    permits: callback<NonNullable<Procedure["permits"]>>(),
-    cost: costOptionRule,
-    pow: powGateOptionRule,
-  } satisfies Described<Procedure>,
-).asGiven<Procedure>();
+export const procedureOptionRules = groupOf<Procedure>()({
+  input: schema,
+  output: schema,
+  public: flag(),
+  handler: callback<Procedure["handler"]>().required(),
+  databaseFunction: testedValue<DatabaseFunction>(
+    "a function from db.introspect({ functions })",
+    (given) => typeof given === "object" && given !== null && "args" in given,
+  ),
+  permits: callback<NonNullable<Procedure["permits"]>>(),
+  cost: costOptionRule,
+  pow: powGateOptionRule,
+}).asGiven<Procedure>();
 
 /**
  * Resolves the declared procedures of a resource, by name. The result is a Map, in which a request

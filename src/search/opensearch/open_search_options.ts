@@ -1,4 +1,4 @@
-import { type Described, either, group, listOf } from "../../options/option.ts";
+import { either, groupOf, listOf } from "../../options/option.ts";
 import { flag, testedValue, textLike, timerMs } from "../../options/option_kinds.ts";
 
 /** The options of `openSearch`. */
@@ -33,26 +33,20 @@ export interface OpenSearchTls {
 
 const url = textLike("the URL of a node, like https://search.example.com:9200", /^https?:\/\/[^/]/);
 
-export const openSearchOptionRules = group(
-  {
-    node: either(listOf("URLs of nodes", url), url).required(),
-    auth: group(
-      {
-        username: textLike("the name of a user", /./).required(),
-        password: textLike("a password", /./).required(),
-      } satisfies Described<OpenSearchAuth>,
+export const openSearchOptionRules = groupOf<OpenSearchOptions>()({
+  node: either(listOf("URLs of nodes", url), url).required(),
+  auth: groupOf<OpenSearchAuth>()({
+    username: textLike("the name of a user", /./).required(),
+    password: textLike("a password", /./).required(),
+  }),
+  ssl: groupOf<OpenSearchTls>()({
+    ca: testedValue<string>(
+      "a PEM that begins with -----BEGIN CERTIFICATE-----",
+      (given) => typeof given === "string" && given.includes("-----BEGIN CERTIFICATE-----"),
     ),
-    ssl: group(
-      {
-        ca: testedValue<string>(
-          "a PEM that begins with -----BEGIN CERTIFICATE-----",
-          (given) => typeof given === "string" && given.includes("-----BEGIN CERTIFICATE-----"),
-        ),
-        rejectUnauthorized: flag().default(true),
-      } satisfies Described<OpenSearchTls>,
-    ),
-    indexPrefix: textLike('like "service_", in lower case', /^[a-z0-9][a-z0-9_.-]*$/)
-      .default("service_"),
-    timeoutMs: timerMs().default(2_000),
-  } satisfies Described<OpenSearchOptions>,
-).required();
+    rejectUnauthorized: flag().default(true),
+  }),
+  indexPrefix: textLike('like "service_", in lower case', /^[a-z0-9][a-z0-9_.-]*$/)
+    .default("service_"),
+  timeoutMs: timerMs().default(2_000),
+}).required();

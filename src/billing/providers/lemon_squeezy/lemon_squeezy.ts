@@ -1,4 +1,4 @@
-import { type Described, group } from "../../../options/option.ts";
+import { groupOf } from "../../../options/option.ts";
 import { flag, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
 import {
@@ -39,14 +39,12 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly testMode?: boolean | undefined;
 }
 
-export const lemonSqueezyOptionRules = group(
-  {
-    ...providerOptionRules,
-    apiKey: keyOption().required(),
-    storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
-    testMode: flag().default(false),
-  } satisfies Described<LemonSqueezyOptions>,
-).required();
+export const lemonSqueezyOptionRules = groupOf<LemonSqueezyOptions>()({
+  ...providerOptionRules,
+  apiKey: keyOption().required(),
+  storeId: textLike("the number of a store", /^\d{1,15}$/).required(),
+  testMode: flag().default(false),
+}).required();
 
 /**
  * Returns the billing provider for Lemon Squeezy. The `priceId` of a plan is the id of a variant. A

@@ -1,4 +1,4 @@
-import { type Described, group } from "../../../options/option.ts";
+import { groupOf } from "../../../options/option.ts";
 import { flag } from "../../../options/option_kinds.ts";
 import {
   type BillingProvider,
@@ -36,13 +36,11 @@ export interface PaddleOptions extends ProviderOptions {
   readonly sandbox?: boolean | undefined;
 }
 
-export const paddleOptionRules = group(
-  {
-    ...providerOptionRules,
-    apiKey: keyOption().required(),
-    sandbox: flag().default(false),
-  } satisfies Described<PaddleOptions>,
-).required();
+export const paddleOptionRules = groupOf<PaddleOptions>()({
+  ...providerOptionRules,
+  apiKey: keyOption().required(),
+  sandbox: flag().default(false),
+}).required();
 
 /**
  * Returns the billing provider for Paddle. The `priceId` of a plan is the id of a price, `pri_…`.

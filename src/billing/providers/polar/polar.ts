@@ -1,4 +1,4 @@
-import { type Described, group } from "../../../options/option.ts";
+import { groupOf } from "../../../options/option.ts";
 import { oneOf, textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { base64ToBytes } from "../../../protocol/byte_text.ts";
@@ -34,14 +34,12 @@ export interface PolarOptions extends ProviderOptions {
   readonly usageEvent?: string | undefined;
 }
 
-export const polarOptionRules = group(
-  {
-    ...providerOptionRules,
-    accessToken: keyOption().required(),
-    server: oneOf("production", "sandbox").default("production"),
-    usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
-  } satisfies Described<PolarOptions>,
-).required();
+export const polarOptionRules = groupOf<PolarOptions>()({
+  ...providerOptionRules,
+  accessToken: keyOption().required(),
+  server: oneOf("production", "sandbox").default("production"),
+  usageEvent: textLike("a name", /^[\w.-]{1,100}$/).default("usage"),
+}).required();
 
 /**
  * Returns the billing provider for Polar. The `priceId` of a plan is the id of a product or price.

@@ -1,4 +1,4 @@
-import { type Described, group } from "../../../options/option.ts";
+import { groupOf } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
 import { keyOption, providerOptionRules, type ProviderOptions } from "../billing_provider.ts";
 
@@ -10,10 +10,8 @@ export interface StripeOptions extends ProviderOptions {
   readonly apiVersion?: string | undefined;
 }
 
-export const stripeOptionRules = group(
-  {
-    ...providerOptionRules,
-    apiKey: keyOption().required(),
-    apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
-  } satisfies Described<StripeOptions>,
-).required();
+export const stripeOptionRules = groupOf<StripeOptions>()({
+  ...providerOptionRules,
+  apiKey: keyOption().required(),
+  apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
+}).required();

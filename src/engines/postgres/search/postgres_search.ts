@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Described, group, listOf } from "../../../options/option.ts";
+import { groupOf, listOf } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
 import {
   type Fragment,
@@ -36,13 +36,11 @@ export interface PostgresSearchOptions {
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-export const postgresSearchOptionRules = group(
-  {
-    language: textLike('the name of a configuration, like "english"', name).default("simple"),
-    tablePrefix: textLike('like "service_fts_"', name).default("service_fts_"),
-    columns: listOf("names of columns", textLike("the name of a column", /./)),
-  } satisfies Described<PostgresSearchOptions>,
-).default({});
+export const postgresSearchOptionRules = groupOf<PostgresSearchOptions>()({
+  language: textLike('the name of a configuration, like "english"', name).default("simple"),
+  tablePrefix: textLike('like "service_fts_"', name).default("service_fts_"),
+  columns: listOf("names of columns", textLike("the name of a column", /./)),
+}).default({});
 
 /**
  * A search adapter that keeps its index in the Postgres database of the rows, as a `tsvector` with

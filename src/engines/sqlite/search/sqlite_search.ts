@@ -1,4 +1,4 @@
-import { type Described, group, listOf } from "../../../options/option.ts";
+import { groupOf, listOf } from "../../../options/option.ts";
 import { textLike } from "../../../options/option_kinds.ts";
 import { type Clock, createYieldTurn } from "../../../runtime/runtime.ts";
 import { DatabaseIndex, type DocumentTable } from "../../../search/database_index.ts";
@@ -32,14 +32,12 @@ export interface SqliteSearchOptions {
   readonly columns?: readonly string[] | undefined;
 }
 
-export const sqliteSearchOptionRules = group(
-  {
-    tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(
-      "service_fts_",
-    ),
-    columns: listOf("names of columns", textLike("the name of a column", /./)),
-  } satisfies Described<SqliteSearchOptions>,
-).default({});
+export const sqliteSearchOptionRules = groupOf<SqliteSearchOptions>()({
+  tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).default(
+    "service_fts_",
+  ),
+  columns: listOf("names of columns", textLike("the name of a column", /./)),
+}).default({});
 
 /**
  * A search adapter that keeps its index in the SQLite database of the rows, by FTS5. The
