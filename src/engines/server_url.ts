@@ -34,7 +34,7 @@ export interface PostgresServers {
   readonly pooler?: string | undefined;
 }
 
-/** Returns the URL of servers. Throws an Error for an unknown name. */
+/** Returns one URL for a server and its pooler. Throws an Error for any other member. */
 export function urlOfServers({ primary, pooler, ...unknown }: PostgresServers): string {
   const areStrings = typeof primary === "string" && typeof (pooler ?? "") === "string";
   if (!areStrings || Object.keys(unknown).length > 0) {

@@ -21,10 +21,10 @@ import { toConnectionUrl } from "../connection/parse_connection_string.ts";
 export type { PostgresOptions };
 
 /**
- * Opens the driver of a Postgres server with postgres.js. If the server cannot be reached, it
- * reports a notice, and every query tries to connect again. `?prepare=false` in the URL is for
- * poolers that assign connections by transaction. Then no statement is prepared, and no setting is
- * sent that poolers reject. The time limits of statements and locks must then be set on the role.
+ * Opens the driver of a Postgres server with postgres.js. If the server cannot be reached, the
+ * driver reports a notice, and every query tries to connect again. `?prepare=false` in the URL is
+ * for poolers that assign connections by transaction. With it, the driver prepares no statement and
+ * sends no setting that poolers reject. Set the time limits of statements and locks on the role.
  *
  * @throws {DatabaseError} If the server rejects the connection, e.g. because of a wrong password.
  */
@@ -33,9 +33,9 @@ export async function openPostgres(url: string, given: PostgresOptions = {}): Pr
 }
 
 /**
- * Opens a driver for the server to which a client of postgres.js or node-postgres (a `Pool` or a
- * `Client`) connects, as the same user. The driver has a separate pool, whose sessions have the
- * service's settings. Closing the driver does not close the client.
+ * Opens a driver for the server of a client of postgres.js or node-postgres (a `Pool` or a
+ * `Client`). The driver logs in as the same user as the client. The driver has a separate pool,
+ * whose sessions have the service's settings. Closing the driver does not close the client.
  */
 export async function openPostgresOfClient(
   client: object,
@@ -68,7 +68,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     isPooled,
     signals: plan.isPooled || readOnly ? null : changeSignals(direct),
     ...(plan.isPooled ? {} : { schemaSignals: schemaSignals(direct) }),
-    // No pipelining through a pooler, where a statement with values takes two round trips.
+    // Through a pooler, a statement with values needs two round trips, so it cannot be pipelined.
     pipelines: !isPooled,
     renewConnections,
     close: () => Promise.resolve(),
@@ -161,7 +161,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     prepare: prepare === false ? "false" : "true",
     sslmode: ssl === true ? "verify-full" : typeof ssl === "string" ? ssl : mode,
     sslrootcert: ssl === true || ssl === "verify-full" ? "system" : null,
-    // Only the client's option determines what is verified. Environment variables have no effect.
+    // Only the client's options decide if the server is verified. Environment variables do not.
     channel_binding: "prefer",
   };
   for (const [name, value] of Object.entries(found)) {
@@ -176,7 +176,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     },
     tls: ownTls === null ? plan.tls : {
       ...plan.tls,
-      // The cast is safe: the client's library passes the object to the same function.
+      // The cast is safe: the client's library itself passes these options to `node:tls`.
       options: async ({ host }) =>
         await Promise.resolve({ host, servername: host, ...(ownTls as ConnectionOptions) }),
     },

@@ -16,7 +16,7 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
   readonly shared: SharedReads | null;
-  /** The identity in whose name quick reads run. Absent for the role that has logged in. */
+  /** The identity in whose name quick reads run. Absent if they run as the login role. */
   readonly identity?: DatabaseIdentity;
   /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
@@ -53,7 +53,7 @@ export class PostgresReads implements Connection {
     return await this.#shared(statement) ?? await this.#alone(statement);
   }
 
-  /** Returns null if the statement is not known to be quick, or did not end in time. */
+  /** Runs a quick read. Returns null if the read is not known to be quick, or takes too long. */
   async #shared(statement: Statement): Promise<QueryResult | null> {
     const { shared, sharedTurns, identity } = this.#parts;
     if (shared === null || !shared.isQuick(statement)) return null;
@@ -161,7 +161,7 @@ export class PostgresReads implements Connection {
   }
 }
 
-/** The time after which an EXPLAIN certainly waits for a lock, in milliseconds. */
+/** An EXPLAIN that takes longer than this, in milliseconds, certainly waits for a lock. */
 const explainLimitMs = 1_000;
 
 function lockTimeout(): DatabaseError {

@@ -46,7 +46,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /** Counts the greetings of new listeners. A check that runs now may miss a new listener. */
+      /** Counts greetings of new listeners. A check that began before a greeting can miss it. */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;

@@ -6,7 +6,7 @@ export interface BoundStatement {
 /** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** A statement with more characters is never a reason to replace a connection that is full. */
+/** If a statement with more characters cannot be prepared, the connection is not replaced. */
 const maxUsualLength = 10_000;
 
 export class PreparedStatements {
@@ -35,8 +35,8 @@ export class PreparedStatements {
   }
 
   /**
-   * Returns one message with EXECUTE for each statement. The server runs the message as one
-   * transaction. Null if a statement is not prepared, or if a value contains NUL.
+   * Returns one message that contains an EXECUTE of each statement. The server runs the message as
+   * one transaction. Returns null if a statement is not prepared, or if a value contains NUL.
    */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";

@@ -20,16 +20,16 @@ export class RoleWatch {
   /** True if the database has functions that can change the session of a connection. */
   hasChangingFunctions = false;
 
-  /** `onChange` is called when the roles or the state differ from what was read before. */
+  /** `onChange` is called when the roles or the server's state differ from the previous read. */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
   }
 
   /**
-   * Returns null if the roles were read within the last second. Otherwise reads them on this
-   * connection. Connections do not wait for each other, because one of them can hang. Rejects with
-   * the library's error if this connection is lost.
+   * Returns null if the roles were read within the last second. Otherwise reads them on
+   * `connection`, even while another connection reads them, because the other connection can hang.
+   * Rejects with the library's error if `connection` is lost.
    */
   check(connection: PostgresConnection): Promise<void> | null {
     if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
@@ -66,11 +66,11 @@ async function valuesOf(
 }
 
 /**
- * Reads the roles whose rights apply to statements: the current role, the roles that it can become
- * unless it is a superuser, the owners of views, the owners of functions with `SECURITY DEFINER`,
- * and the roles that functions set. Lists each role with its attributes and its memberships in
- * roles that policies name, or that own tables with policies. The first value of the list is the
- * state of the server. The second value changes if any function changes.
+ * Reads the roles whose rights can apply to statements: the current role, the owners of views, the
+ * owners of functions with `SECURITY DEFINER`, the roles that functions set, and, unless the
+ * current role is a superuser, the roles that it can become. The first value contains the state of
+ * the server, and each role with its attributes and its memberships in roles that policies name or
+ * that own tables with policies. The second value changes if any function changes.
  */
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user

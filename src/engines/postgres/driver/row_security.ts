@@ -27,10 +27,10 @@ export function policiesApplySql(role: string = actingRole): string {
 
 /**
  * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
- * contains each relation from which a named relation takes rows, the role with whose rights it
- * reads them, and the reason if this is not the current role. A view reads with the rights of its
- * owner unless it is `security_invoker`, even inside of another view, so the innermost view
- * matters. A materialized view has the rows that its owner could read.
+ * contains each relation from which a named relation takes rows, and the role with whose rights
+ * these rows are read. `why` is the reason if this role is not the current role. A view reads with
+ * the rights of its owner unless it is `security_invoker`, even inside of another view, so the
+ * innermost view matters. A materialized view has the rows that its owner could read.
  */
 const reachedSql = `asked AS (
     SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
@@ -67,7 +67,7 @@ const kinSql = `kin AS (
       UNION ALL SELECT inhparent, inhrelid, false FROM pg_inherits
     ) e ON e.one = k.oid AND e.is_up = k.is_up)`;
 
-/** The table expression `remote`: tables of other servers, which can have row policies there. */
+/** The table expression `remote`: tables with rows on other servers. Policies can apply there. */
 const remoteSql = `remote AS (
     SELECT oid FROM pg_class WHERE relkind = 'f'
     UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;
@@ -108,7 +108,7 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/** Returns, by table, the tables whose row policies the role bypasses when it reads this table. */
+/** Returns, for each table, the tables whose row policies do not apply when it is read. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -43,7 +43,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates a library's error to a DatabaseError: `invalid-value` for a rejected value. */
+/** Translates a library's error to a DatabaseError. A rejected value becomes `invalid-value`. */
 export function translate(
   error: unknown,
   { values }: Statement,

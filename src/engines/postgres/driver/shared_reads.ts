@@ -56,9 +56,9 @@ export const slowMs = 1_000;
 /**
  * Runs reads that are known to be quick. Concurrent reads share a connection, on which they are
  * sent without waiting for each response. This needs fewer messages and fewer switches between
- * processes. Each read has its own result or error. A read with an identity is one message that
- * takes on the identity and runs the read. If this message fails, the read runs again alone, which
- * returns the right error.
+ * processes. Each read has its own result or error. For a read in the name of an identity, one
+ * message takes on the identity and runs the read. If this message fails, the read runs again
+ * alone, which returns the right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -169,7 +169,7 @@ export class SharedReads {
       const session = await pool.acquire("shared read");
       try {
         const connection = await whenOpen(session, deadline);
-        // The connection was not free until now. In between, reads can have been abandoned.
+        // During the wait for the connection, some of the reads can have been abandoned.
         const open = reads.filter(({ isGivenUp }) => !isGivenUp);
         const beganAt = clock.elapsedMs();
         await Promise.all(open.map((read) => this.#run(connection, read)));

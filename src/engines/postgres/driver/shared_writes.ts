@@ -208,7 +208,8 @@ export class SharedWrites implements Connection {
 
   /**
    * Watches the duration of a transaction. If it takes too long, waiting and new writes run alone
-   * until `end` of the result is called. `end` returns true if the transaction took too long.
+   * until the caller calls the returned `end`, when the transaction has ended. `end` returns true
+   * if the transaction took too long.
    */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;

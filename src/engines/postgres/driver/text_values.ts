@@ -1,4 +1,4 @@
-/** A type of postgres.js by which values stay text: the library's own conversions lose digits. */
+/** A custom type that makes postgres.js return values as text: its conversions lose digits. */
 export const textValues = {
   to: 25,
   // The OIDs of the types that stay text: text, numbers, json, bool, times, bytea.

@@ -47,7 +47,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Returns the installed parts in an order of removal: triggers before the function they call. */
+/** Returns the installed parts in the order of their removal: triggers before their functions. */
 async function partsOf(connection: Connection): Promise<readonly RemovablePart[]> {
   const triggers = await selectNamed(
     connection,

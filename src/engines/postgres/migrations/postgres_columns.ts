@@ -11,8 +11,9 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * Returns the migration steps for the columns of a Postgres table. They drop columns (generated
- * ones first), add columns, change columns, then add generated columns, which can use new ones.
+ * Returns the migration steps for the columns of a table. They drop columns (generated columns
+ * first), add columns, change columns, and then add generated columns, which can use the added
+ * columns.
  */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);

@@ -126,9 +126,9 @@ const serverLock: readonly string[] = [
 ];
 
 /**
- * Ends the transaction of a connection, and runs `work` on the connection. The processes poll for
- * the lock of the session: a statement that waits for the lock would be an open transaction, and a
- * concurrent index build waits for open transactions.
+ * Ends the transaction of a connection, and runs `work` on the connection under an advisory lock.
+ * Processes poll for this lock, because a statement that waits for it is an open transaction, and a
+ * concurrent index build of another process waits for open transactions.
  */
 async function runApart<T>(
   connection: Connection,

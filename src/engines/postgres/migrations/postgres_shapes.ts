@@ -201,7 +201,7 @@ function shapeOf(
   };
 }
 
-/** Returns declared tables with expressions as Postgres prints them for temporary tables. */
+/** Returns the declared tables, but with each expression in the form that Postgres prints. */
 export async function shapesPrintedByPostgres(
   connection: Connection,
   declared: readonly DeclaredTable[],

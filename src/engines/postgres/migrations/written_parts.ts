@@ -34,7 +34,7 @@ const added = new RegExp(
   String.raw`^ADD (?:CONSTRAINT (${name}) )?((CHECK|FOREIGN KEY|UNIQUE) \(([^]*))$`,
 );
 
-/** Returns statements without a long lock that replace a statement, or null if there are none. */
+/** Returns statements that replace a statement and hold no long lock, or null if none exist. */
 function unlocked(sql: string, table: string): readonly string[] | null {
   const index = /^CREATE (UNIQUE )?INDEX ([^]*)$/.exec(sql);
   if (index !== null) return [`CREATE ${index[1] ?? ""}INDEX CONCURRENTLY ${index[2]}`];

@@ -65,7 +65,7 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   };
 }
 
-/** Returns a unique name of at most 63 bytes, to which Postgres would truncate a longer name. */
+/** Returns a unique name of at most 63 bytes, because Postgres would truncate a longer name. */
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
@@ -188,7 +188,7 @@ class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /** Returns the documents of rows. OFFSET 0 makes the planner find the rows first. */
+  /** Returns the documents of rows of `within`. OFFSET 0 makes the planner find the rows first. */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKeyColumn(position)}`
@@ -256,7 +256,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. Accepts any word. */
+/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. No word is invalid. */
 function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
   const last = phrases.at(-1);
@@ -274,7 +274,7 @@ function compileAnyWord({ terms }: SearchQuery, language: Fragment): Fragment {
   return join(queries, " || ");
 }
 
-/** Marks the last lexeme of a `tsquery` as a prefix, in its text form, which quotes lexemes. */
+/** Makes a `tsquery`'s last lexeme a prefix: adds `:*` to its text, in which lexemes are quoted. */
 function withPrefix(query: Fragment): Fragment {
   return sql`coalesce((nullif(${query}::text, '') || ':*')::tsquery, ''::tsquery)`;
 }

@@ -3,8 +3,8 @@ import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.
 
 /**
  * Returns the statement that raises the sequence of a key to the key's largest value. It has no
- * effect without a sequence. If the largest value is near the sequence's maximum, the sequence is
- * set before the next free value instead.
+ * effect without a sequence. If the largest value is near the sequence's maximum, the statement
+ * instead sets the sequence so that its next number is the next free key.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];

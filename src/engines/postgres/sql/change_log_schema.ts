@@ -103,7 +103,7 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
 
 /**
  * Returns SQL for the image of `row`, a name in FROM, as the log's trigger creates it on Postgres.
- * `texts` are the columns of {@link isTextInImagesSql}.
+ * `texts` contains the names of the columns for which {@link isTextInImagesSql} is true.
  */
 export function postgresImageSql(
   row: string,
@@ -142,8 +142,8 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
 /**
- * The session settings with which images are created. The forms of all values except times depend
- * on these settings.
+ * The session settings with which images are created. The forms of timestamps, intervals, floats
+ * and bytes in an image depend on these settings.
  */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
@@ -201,8 +201,9 @@ const isUnannounced = [
 ].join(" AND ");
 
 /**
- * Returns the function that creates row images if the session has other settings, or if columns are
- * excluded or recorded as text. It reads the columns from the catalog, as these can change.
+ * Returns the function that creates row images if the session does not have these settings, or if
+ * columns are excluded or recorded as text. It reads the columns of the table from the catalog,
+ * because the columns can change.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

@@ -3,7 +3,8 @@ import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
  * Returns the operand for a column whose Postgres type has no column kind: a cast to the type if
- * it has an order, or else to text. The cast to the type changes only domains, so indexes work.
+ * the type has an order, or else a cast to text. The cast to the type has no effect except on
+ * domains, so the database can use the column's indexes.
  */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,

@@ -54,7 +54,7 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
     query: ({ databaseType }, [query, configuration = databaseType?.configuration], syntax) => {
       const parse = rawSql(syntax === "web" ? "websearch_to_tsquery" : "to_tsquery");
       if (typeof configuration !== "string") return sql`${parse}(${String(query)})`;
-      // Without quotes, digits and `-` would be the number of a configuration, which may be missing.
+      // Without quotes, Postgres would read digits, or a `-`, as the OID of a configuration.
       const name = /^(?:\d+|-)$/.test(configuration) ? `"${configuration}"` : configuration;
       return sql`${parse}(${name}::regconfig, ${String(query)})`;
     },
@@ -98,7 +98,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // Any stored string can be bound again, even an invalid one. The JSON document `null` cannot.
+    // The text of every stored value can be bound again, except that of the JSON document `null`.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
@@ -147,7 +147,7 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are already text. Other columns of the kind `text` are cast to it. */
+/** The types that are already text. Columns of kind `text` with other types are cast to text. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
@@ -177,7 +177,7 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Returns which comparisons have equal results in memory. A float4 is rounded, so none have. */
+/** Returns which comparisons have equal results in memory: none for float4, which is rounded. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   // Enum labels are equal if their strings are. Only the database compares other types.
@@ -204,7 +204,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation, because columns of other programs' tables can have another collation. */
+/** Names the collation of declared columns, because another program can have created the table. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null

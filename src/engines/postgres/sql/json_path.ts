@@ -62,7 +62,7 @@ function follow(document: Fragment, path: JsonPath): Fragment {
   );
 }
 
-/** Returns the `json` document, or NULL for an escape that no Postgres string can contain. */
+/** Returns the `json` document, or NULL if it has an escape that no Postgres string can contain. */
 function readable({ dbName }: ColumnInfo): Fragment {
   const document = sql`${identifier(dbName)}::json`;
   const source = sql`${identifier(dbName)}::text`;

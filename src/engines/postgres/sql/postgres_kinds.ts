@@ -10,7 +10,7 @@ export interface PostgresKind {
   readonly cast: Fragment;
   /** True if equal values are identical, unlike 1.0 and 1.00. False for kinds without equality. */
   readonly isStrict: boolean;
-  /** The type on which SQL computes minima and maxima, in the same order as the kind's own. */
+  /** How SQL computes extremes: on the kind's type, by functions of booleans, or as text. */
   readonly extremes: "own" | "of booleans" | "of text";
   /** The values that can be stored in another form than the service writes: none, zero, or all. */
   readonly otherForms: "none" | "of zero" | "all";
@@ -37,8 +37,8 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
 };
 
 /**
- * Returns true if Postgres can store the value in another form than a write of the service has, or
- * as one of a type's special values, which the column kind lacks.
+ * Returns true if Postgres can store the value in another form than the service would write, or if
+ * the value is a special value of Postgres that the column kind cannot represent.
  */
 export function mayBeStoredDifferently(
   value: unknown,

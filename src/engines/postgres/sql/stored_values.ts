@@ -104,7 +104,7 @@ function instantOf(text: string): string | undefined {
 }
 
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
-/** The OIDs of text, varchar, char(n), name, date and uuid, with equal strings on all engines. */
+/** OIDs of types whose strings all engines share: text, varchar, char(n), name, date, uuid. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
 const booleanType = 16;
 const bytesType = 17;

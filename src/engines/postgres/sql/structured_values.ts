@@ -80,7 +80,7 @@ function listOf(
   const list: unknown[] = [];
   for (const item of items) {
     const isNested = typeof item === "object" && item !== null;
-    // In a response, the inner lists would look like JSON documents that are lists.
+    // If the elements are JSON documents, an inner list would look like a document that is a list.
     if (isNested && !hasDimensions(shape)) return undefined;
     const value = isNested ? listOf(item, shape, codec) : memberOf(item, shape.element, codec);
     if (value === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { TextDialect } from "../../../sql/dialect.ts";
 import { charactersFoldingTo, fold, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
-/** The text operators of Postgres, by code point: the collation "C" ignores the server's locale. */
+/** The text operators of Postgres. With the collation "C", they ignore the server's locale. */
 export const postgresText: TextDialect = {
   contains,
   startsWith,

@@ -67,7 +67,7 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // Logs of an earlier version have no column `mark`. SQLite can add it only without rows.
+  // Logs of an earlier version have no column `mark`. SQLite can add it only to an empty table.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;

@@ -83,10 +83,10 @@ function mayHave(
 }
 
 /**
- * Creates the detector of untracked writes, which other programs make in a SQLite file without
- * triggers. It records a `touch` of each table, because the changed rows are unknown. It notices
- * such writes by the count of other connections' commits. If another process of the
- * service has recorded a change since the last count, the commits count as commits of that process.
+ * Creates the detector of untracked writes, which other programs make in tables without triggers.
+ * The detector records a `touch` of each table, because the changed rows are unknown. It reads the
+ * number of other connections' commits. If this number has changed, but another process of the
+ * service has also recorded a change, the detector attributes the commits to that process.
  *
  * Writes while no process was running cannot be detected, because with a write-ahead log, the
  * file's change counter usually stays the same. Therefore a process records a `touch` at its start.

@@ -26,7 +26,7 @@ export async function columnsViolatedOnSqlite(
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }
 
-/** Returns `title` and `owner` for `notes.title, notes.owner`, or no name for another table. */
+/** Returns `title` and `owner` for `notes.title, notes.owner`. Ignores columns of other tables. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
   // SQLite does not quote the names. A name that contains `, ` is split, and its parts are unknown.

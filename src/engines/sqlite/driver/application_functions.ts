@@ -3,7 +3,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The functions and extensions that each connection loads, including those in threads. */
+/** The functions and extensions that every connection loads, also the connections in threads. */
 export interface ConnectionAdditions {
   /** The URL of a module that exports the application's SQL functions, or null. */
   readonly functions: string | null;

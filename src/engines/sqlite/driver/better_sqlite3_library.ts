@@ -15,7 +15,10 @@ export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
-/** Returns a client's path, or null in memory. Throws an Error for another copy of the library. */
+/**
+ * Returns the path of a client's file, or null for a database in memory. Throws an Error if the
+ * client is of another copy of the library.
+ */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
     throw new Error(

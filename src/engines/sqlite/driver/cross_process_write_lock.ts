@@ -11,22 +11,22 @@ const lookEveryMs = 20;
 export interface CrossProcessWriteLockOptions {
   /** The path of the database. The two lock files are next to it. */
   readonly path: string;
-  /** The name of the database in the notice. */
+  /** The name of the database in the notice that locks are impossible. */
   readonly label: string;
   readonly clock: Clock;
 }
 
 interface Locks {
   readonly turn: LockFile;
-  /** The process that waits for `turn` holds this lock, so the last writer cannot overtake it. */
+  /** Held by the process that waits for `turn`, so that no other process can overtake it. */
   readonly next: LockFile;
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite itself rejects a second writer,
- * which must poll, so that the first process could write again between two polls. With these locks,
- * the system wakes the waiting process. The locks only improve fairness: SQLite decides who writes.
- * A process polls if it does not get a lock in time, or if the system has no file locks.
+ * Orders the writes of several processes to one SQLite file. SQLite itself only rejects a second
+ * writer, which must then poll. The first process can write again between two polls. With these
+ * locks, the system wakes the waiting process. The locks only improve fairness: SQLite decides who
+ * writes. A process polls if it does not get a lock in time, or if the system has no file locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;

@@ -198,8 +198,8 @@ export class GroupCommit {
   /**
    * Runs statements again, whose results were not reported. Rejects transactions as `retryable`:
    * the work may already have used the rows that it read, so only its caller (`transact`) knows if
-   * the work can run twice. Each job then has its own commit, so that another job can make it fail
-   * only once.
+   * the work can run twice. Each of the next jobs then has a separate commit, so that no job makes
+   * another job fail again.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;

@@ -113,7 +113,7 @@ export class JobGroup {
   hasResults = false;
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** True if all jobs so far have waited for other work. Another such job delays no quick job. */
+  /** True if all jobs so far waited for non-database work. A further wait delays no quick job. */
   #waitersOnly = true;
 
   /** Creates the group, whose age counts from now. */
@@ -129,7 +129,7 @@ export class JobGroup {
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // A job that may wait must run before the group's quick jobs, so that these need not wait.
+    // A job that may wait must not follow a quick job, whose result would then wait, too.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
@@ -174,7 +174,6 @@ export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurnCounter = new EventLoopTurnCounter();
 
-  /** True if the next transaction's work is expected to wait. */
   get expectsWait(): boolean {
     return this.#expectsWait;
   }

@@ -89,7 +89,7 @@ interface Failed {
 /** An SQL function returns this symbol to make its statement fail: a symbol is no SQL value. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Remembers an error of a function, because the library would hang if `all` threw it. */
+/** Catches and keeps an error of a function. If the function threw it, `all` would hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

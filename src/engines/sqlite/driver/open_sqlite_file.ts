@@ -64,7 +64,7 @@ export async function sqliteDriver(
         endJournal(library, file.path);
         return await open(library, file);
       }
-      // Without a journal, SQLite reads a file in WAL mode only if no program changes the file.
+      // If SQLite can create no journal here, it can only read a file that no program changes.
       const { nodeSqlite } = await import("./node_sqlite_library.ts");
       return await open(nodeSqlite, unchangingFile(file)).catch(() => Promise.reject(error));
     });

@@ -24,12 +24,12 @@ export async function acceptQuotedStrings(
     open: (path, readOnly, extensions) =>
       (readOnly ? nodeSqlite : nodeSqliteWithStrings).open(path, readOnly, extensions),
   };
-  // Fails if the program has opened the file with the other library. Later writes then fail.
+  // `open` fails if the program has the file open with another library. Then such parts fail.
   return await open(quoting.has("view") ? nodeSqliteWithStrings : ofWriter)
     .catch(() => open(library));
 }
 
-/** Returns the kinds of the parts that SQLite compiles only with strings in double quotes. */
+/** Returns the kinds of parts (`view`, `trigger`) that contain strings in double quotes. */
 async function quotingParts(driver: Driver): Promise<ReadonlySet<string>> {
   const statements = await selectNamed(
     driver,

@@ -61,7 +61,7 @@ export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boole
   return exact;
 }
 
-/** The bytes that each row counts in addition to its strings and binary values. */
+/** The bytes that are counted for each row in addition to its strings and binary values. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: RemainingBytes): void {
@@ -93,7 +93,7 @@ export interface TimeLimit {
 const bytesBetweenLooks = 16 * 1024;
 /** The cost of one time check, in bytes, in addition to the bytes that a statement examines. */
 const bytesOfCheck = 256;
-/** The minimum number of checks of a slow statement. With fewer, the system paused the process. */
+/** A statement whose time is over after fewer checks is not slow: the system paused the process. */
 const looksOfLongStatement = 8;
 
 /**

@@ -58,7 +58,7 @@ export async function introspectPostgres(
       ...draftTable(table, own, whole(of(uniques)), whole(of(constraints))),
       functionColumns: described.columns.get(table.id) ?? [],
     };
-    // With shared keys, the table is read-only: a write by a key would change several rows.
+    // If rows share a key, the table is read-only: a write by a key would change several rows.
     return table.isInherited && await sharesKeys(draft, driver)
       ? { ...draft, key: [], isReadOnly: true }
       : draft;
@@ -151,7 +151,7 @@ function draftTable(
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
     // A stored view has no NOT NULL constraints, so several of its rows can have NULL as their key.
-    // A table's key does not cover the rows of inheriting tables, which are also rows of the table.
+    // A table contains the rows of inheriting tables, but its primary key does not apply to them.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
@@ -171,8 +171,8 @@ function draftTable(
         unique: uniques.some(({ isKey, columns }) =>
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
-        // GENERATED ALWAYS AS IDENTITY accepts no value, like a generated column.
-        // Without a trigger, an expression of a view accepts no value, either.
+        // GENERATED ALWAYS AS IDENTITY accepts no value, like a generated column. Nor does a view's
+        // column that is an expression, unless a trigger executes the write.
         generated: column.generated || column.identity === "a" ||
           isView && (table.ownTriggers & insertOrUpdate) === 0 && !column.isWritable,
         defaultSql: column.generated
@@ -211,7 +211,7 @@ function viewInfoOf({ view, writes, isTriggered, isAutomatic }: CatalogueTable):
   };
 }
 
-/** Returns the primary key, or else the unique index with the fewest columns, all NOT NULL. */
+/** Returns the primary key, or else the smallest unique index (in tables, of NOT NULL columns). */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],
@@ -229,7 +229,7 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** Returns the strings that a CHECK allows in the column, or an empty list without such a CHECK. */
+/** Returns the strings that a CHECK allows in the column, or null if no CHECK lists strings. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

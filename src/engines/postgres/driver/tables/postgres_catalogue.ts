@@ -213,8 +213,8 @@ export async function readConstraints(connection: Connection, schemas: string) {
 }
 
 /**
- * Returns SQL for the schema of a table. It is NULL if the table's name alone finds the table, and
- * no system table has that name.
+ * Returns SQL for the schema of a table. The SQL returns NULL if the table is in the current schema
+ * and its name alone finds it: no system table has the same name.
  */
 export function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})

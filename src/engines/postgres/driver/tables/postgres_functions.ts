@@ -95,9 +95,9 @@ export async function readFunctions(
 
 /**
  * Describes the functions that were requested, and says why some are left out. A function whose
- * only argument is a row of a described table becomes a column of the table, by the OID of the
- * table. If its argument has a name, and no other function has the same name, the function can be a
- * procedure, too.
+ * only argument is a row of a described table becomes a column of the table. `columns` lists these
+ * columns by the OID of the table. Such a function can also be a procedure if its argument has a
+ * name, and if no other requested function has the same name as this function.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],

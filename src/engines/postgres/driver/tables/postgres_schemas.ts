@@ -10,7 +10,7 @@ export const everySchema = "*";
 export interface ChosenSchemas {
   /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];
-  /** The schema whose tables have names without a schema. Null if there is none. */
+  /** The schema whose tables are named without their schema. Null if there is none. */
   readonly first: string | null;
   readonly areSeveral: boolean;
   /** The schemas that have tables but were not requested. */
@@ -28,7 +28,7 @@ export async function chooseSchemas(
 ): Promise<ChosenSchemas> {
   const { schemas, path } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
-  // Unlike current_schema(), this respects the rights of all roles, and ignores system schemas.
+  // Unlike current_schema(), this finds schemas that any of `roles` may use, but no system schemas.
   const current = path.find((name) => open.includes(name)) ?? null;
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>

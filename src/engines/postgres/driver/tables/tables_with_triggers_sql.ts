@@ -10,9 +10,9 @@ const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+
   OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
 
 /**
- * A query for the tables with a rule, or with a trigger that runs after an INSERT or UPDATE of a
- * row. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4 insert, 8 delete,
- * 16 update, 64 instead.
+ * A query for the tables with a rule, or with a trigger that runs after an INSERT or UPDATE, or
+ * instead of a write. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4
+ * insert, 8 delete, 16 update, 64 instead.
  */
 export const tablesWithAfterTriggersSql: string = tablesWith(
   "tgtype & 66 = 0 AND tgtype & 20 > 0 OR tgtype & 64 > 0",
@@ -24,9 +24,9 @@ export const tablesChangedByEmptyWriteSql: string = tablesWith(
 );
 
 /**
- * Returns a query for the tables with a rule or with one of these triggers, except triggers of
- * foreign keys and of the change log. A partition's trigger also counts for the partitioned table,
- * and a table's trigger for the views that read the table.
+ * Returns a query for the tables with a rule, or with a trigger for which the SQL `triggers` is
+ * true. Triggers of foreign keys and of the change log do not count. A partition's trigger also
+ * counts for the partitioned table, and a table's trigger for the views that read the table.
  */
 function tablesWith(triggers: string): string {
   return `

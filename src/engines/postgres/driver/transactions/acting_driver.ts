@@ -140,7 +140,7 @@ export class ActingDriver implements Driver {
     }
   }
 
-  /** Runs a statement that can write, once the identity is confirmed, and then COMMIT. */
+  /** Waits until the identity is confirmed. Then runs a statement that can write, and COMMIT. */
   #write(statement: Statement): Promise<QueryResult> {
     const { raisedMessages, commits, pipelines } = this.#parts;
     return this.#begun(statement.text, async (connection) => {
@@ -178,7 +178,7 @@ export class ActingDriver implements Driver {
         () => takeIdentity(connection, this.#identity),
       ]).finally(() => isOver = true);
       await limit.within(taken).catch(async (error) => {
-        // Without a response, the server can still begin the transaction: nothing else may be sent.
+        // If the server has not responded, it can still run BEGIN: the connection must be dropped.
         if (isOver) await rollBack(connection);
         else connection.drop();
         throw toPostgresError(error, "read");
@@ -239,7 +239,7 @@ async function twice<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like {@link twice}, for reads: the failure of a policy is not an error of the request. */
+/** Like {@link twice}, for reads. An error that a row policy raises is not the request's fault. */
 async function readTwice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await twice(work);

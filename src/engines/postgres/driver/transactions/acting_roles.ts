@@ -75,7 +75,7 @@ export async function readActingRoles(
   };
 }
 
-/** The objects that call an IMMUTABLE function that reads a role or a setting, even indirectly. */
+/** Objects that call an IMMUTABLE function that directly or indirectly reads a role or setting. */
 const faulty = `FROM (WITH RECURSIVE sources AS (
     SELECT p.oid, p.proname, CASE provolatile WHEN 'i' THEN p.oid END AS wrong,
       lower(coalesce(nullif(p.prosrc, ''), pg_get_functiondef(p.oid))) AS source

@@ -174,9 +174,8 @@ export interface RowWidthsOptions {
   /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
   readonly measure: (statement: Statement) => number | null;
-  /** Returns the number that a statement selects, from another thread, however long it takes. */
+  /** Runs a statement in another thread, and returns the number that the statement selects. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
-  /** Returns the size of the whole database. */
   readonly databaseBytes: () => number;
 }
 
@@ -193,20 +192,20 @@ const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 interface TableWidth {
   bytes: number;
-  /** The bytes of all rows. Infinity if only `bytes` was measured. */
+  /** An upper bound of the bytes of all rows: the size of a small database, or Infinity. */
   total: number;
   freshUntil: number;
 }
 
 /** How long a measured width is used at least, in milliseconds. */
 const freshForMs = 60_000;
-/** The maximum part of the time that the measurement of one table can take. */
+/** The maximum fraction of the elapsed time for which one table is measured. */
 const shareOfMeasuring = 1 / 200;
 /** The assumed bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
 /**
  * If a table's rows can be this wide, in bytes, another thread reads it. The main thread checks the
- * time only between rows, and would sort fifty rows of a megabyte for too long.
+ * time only between rows, and sorting fifty rows of a megabyte would take too long.
  */
 const wideRow = 64 * 1024;
 /** The length from which a written value can make rows much wider than when they were measured. */
@@ -214,7 +213,7 @@ const longValue = 64 * 1024;
 /** The factor by which a read can exceed its limit if the bytes of its rows are not counted. */
 const maxExcess = 4;
 
-/** Measures the widest row of each table. Small rows are fetched together, twice as fast. */
+/** Measures the widest row of each table. Fetching small rows all together is twice as fast. */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();
@@ -242,7 +241,7 @@ export class RowWidths {
     return this.#widths.get(table)?.bytes ?? Infinity;
   }
 
-  /** Returns the bytes of all rows of a table, or Infinity if only the widest row is known. */
+  /** Returns an upper bound of the bytes of all rows of a table, or Infinity if none is known. */
   totalBytes(table: TableInfo): number {
     return this.#widths.get(table)?.total ?? Infinity;
   }
@@ -281,10 +280,10 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // A page cannot have more bytes than the whole table, so the widest row is not needed.
+    // No rows can have more bytes than the whole database, so the widest row is not needed.
     if (width.total <= most) return;
     width.total = Infinity;
-    // The width counts as unlimited until it is measured, or for longer if measuring is too slow.
+    // The width counts as unlimited until it is measured, or for ten minutes if that fails.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
