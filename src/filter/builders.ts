@@ -86,7 +86,7 @@ export function inList<T, Of = AnyTable>(
 
 /**
  * Builds a filter for the rows whose list contains the value. The column contains lists
- * (such as arrays of Postgres) or JSON documents, of which only lists can match.
+ * (such as Postgres arrays) or JSON documents. A document that is not a list never matches.
  *
  * @example
  * ```ts

@@ -40,7 +40,7 @@ export function canonicalFilterText(filter: Filter): string {
 
 /** Returns the string of a group. Delimiters between its terms make the string unambiguous. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
-  // A group that code has built as an object can contain a group of its kind, or a single term.
+  // A group not built by `and` or `or` can contain a group of the same kind, or one term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
   if (flat.kind !== kind) return canonicalFilterText(flat);
   const keys = sortedOnce(flat.terms.map(canonicalFilterText));

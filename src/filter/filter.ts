@@ -79,8 +79,8 @@ export const noRows: Filter<never> = Object.freeze({ kind: "none" });
 
 /**
  * The filter that replaces a comparison with a missing value (undefined or null). No row passes it,
- * nor a negation of a filter that contains it. So a missing user id never grants access. The
- * functions of this file distinguish this object from {@link noRows}.
+ * and no row passes the negation of a filter that contains it. So a missing user id never grants
+ * access. The functions of this file distinguish this object from {@link noRows}.
  */
 export const missingRows: Filter<never> = Object.freeze({ kind: "none" });
 
@@ -129,7 +129,7 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
 
 /**
  * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that relations reach.
- * `none` is the complement of `some`. A row with an unknown result (NULL) fails `every`.
+ * `none` is the complement of `some`. A related row with an unknown result (NULL) fails `every`.
  */
 export function quantified(
   quantifier: RelationQuantifier,
@@ -155,7 +155,7 @@ export function someRelated(path: readonly Relation[], filter: Filter): Filter {
   );
 }
 
-/** Replaces {@link missingRows} by {@link noRows}. A complete scope is not negated later. */
+/** Replaces {@link missingRows} by {@link noRows} in a complete scope, which is never negated. */
 export function withoutMissing(filter: Filter): Filter {
   if (!hasMissing(filter)) return filter;
   switch (filter.kind) {
@@ -236,7 +236,7 @@ function isNeutral(filter: Filter, neutral: "all" | "none"): boolean {
   return filter.kind === neutral && filter !== missingRows;
 }
 
-/** Returns the result of AND or OR if `term` decides it, unless a value is missing in a term. */
+/** Returns the result that `term` decides. A missing value in the terms remains in the result. */
 function absorbed(term: Filter, terms: readonly Filter[]): Filter {
   if (!terms.some(hasMissing)) return term;
   return term.kind === "none" ? missingRows : { kind: "or", terms };

@@ -9,7 +9,7 @@ export const placeholder = "\ufdd0";
 /** Marks the results of `rsql`. JSON cannot contain a symbol, so users cannot send a template. */
 export const templateMark: unique symbol = Symbol("template");
 
-/** A filter that code has built as a string, with separate values, for the table that uses it. */
+/** A filter that code has built as a string with separate values. It does not name a table. */
 export interface FilterText {
   /** Distinguishes a template from a resolved filter. */
   readonly kind: "text";

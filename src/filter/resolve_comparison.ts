@@ -132,7 +132,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a literal as a value of `column`. Errors name `field`, such as the list of an element. */
+/** Parses a literal as a value of `column`. Errors name `field`: for a list's element, the list. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

@@ -21,7 +21,7 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
-  /** The readable columns. Messages suggest the filterable ones. If absent, they suggest none. */
+  /** Readable columns, which messages suggest if they are filterable. If absent, no suggestions. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if the filter must not follow relations. */
   follow?(name: string): FilterableRelation | null;
@@ -64,7 +64,7 @@ export type ResolveComparison = (
   operator: Operator,
 ) => Filter;
 
-/** Resolves the rule at an index of a template's values, which is interpolated as a term. */
+/** Resolves a rule that a template contains as a term, by its index in the template's values. */
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
 /**

@@ -22,9 +22,9 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
 export type ScopeResolver = (scope: Rule | string, name: string) => Filter;
 
 /**
- * Creates the function that resolves the scopes of one table to filters. It reports the first scope
- * that returns a plain string. It also reports once each template whose two conditions on related
- * rows can match two different rows, where the author probably means one row.
+ * Creates the function that resolves the scopes of one table to filters. The function reports the
+ * first scope that is a plain string. It also reports a template, once, if two different related
+ * rows can match two conditions that the author probably means for one row.
  */
 export function createScopeResolver(context: ScopeContext, observe: Observer): ScopeResolver {
   let isObserved = false;
@@ -112,8 +112,8 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
 }
 
 /**
- * Requires a filter of the table, because a program without type checks can return any value. If
- * `user` is given, requires also the user's right to filter by its fields, as in a filter string.
+ * Throws unless the value is a filter of the table: code without type checks can return any value.
+ * If `user` is given, the user must also have the right to filter by all fields of the filter.
  */
 export function requireFilter(
   filter: Filter,

@@ -146,7 +146,7 @@ const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
- * complete value or a complete term. A rule must be a term, and any other value must be a value.
+ * complete value or a complete term. Only rules can be terms, and a rule can only be a term.
  * For a marker in another place, such as in a quoted name, the function throws a plain Error,
  * because the user's value would change the filter. A parse error's message shows `${…}` for each
  * value.
@@ -224,7 +224,7 @@ function readable(text: string): string {
 /** Called with the syntax tree of each template in a rule, its context and its string. */
 export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
 
-/** Resolves a rule of code to a filter. A blank template matches no row. Any column is allowed. */
+/** Resolves a rule from code. A blank template matches no row. Any column is allowed. */
 export function filterOfRule(
   rule: Rule,
   context: FilterContext,

@@ -49,7 +49,7 @@ function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): b
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the key of a comparison in the table of operators with equal results in memory. */
+/** Returns the class of columns whose certified operators apply to a comparison. */
 export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));

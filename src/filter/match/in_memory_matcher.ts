@@ -108,7 +108,7 @@ export function comparisonsToCheck(
 
 /**
  * Returns the comparisons for which memory and database had different results. The caller must
- * demote them, so that only the database evaluates them. Demoted comparisons are left out.
+ * demote them, so that only the database evaluates them. Leaves out comparisons demoted earlier.
  */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],

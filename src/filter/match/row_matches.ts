@@ -48,14 +48,14 @@ function valueMatches(comparison: Comparison, value: unknown): boolean {
 export interface RowImage {
   /**
    * The in-process values, including hidden columns. {@link attachStoredForms} attaches the stored
-   * values of which the row has no exact representation.
+   * values that the row cannot represent exactly.
    */
   readonly row: Row;
 }
 
 type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
 
-/** The symbol under which a row has its stored forms. Copies lack it: their values can differ. */
+/** The key of a row's stored forms. Copies of a row omit them: a copy can have other values. */
 const storedForms = Symbol("stored forms");
 
 /**

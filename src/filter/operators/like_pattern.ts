@@ -3,7 +3,7 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Returns why a string is not a valid LIKE pattern, to complete "name …", or null if it is valid.
+ * Returns why a LIKE pattern is invalid, as a message without its subject, or null if it is valid.
  * The length is limited, because engines match a pattern at each position of a string.
  */
 export function patternFault(pattern: string): string | null {

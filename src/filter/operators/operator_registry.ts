@@ -50,8 +50,8 @@ export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", f
 
 /**
  * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
- * column's index treats more values as equal, the first condition finds candidates by the index,
- * and the second excludes candidates that are not exactly equal.
+ * column's index treats different values as equal, the first condition finds candidates by the
+ * index, and the second condition excludes candidates that are not exactly equal.
  */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
@@ -236,8 +236,8 @@ export const builtInOperators: readonly Operator[] = [
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
 /**
- * Creates the registry of the built-in and custom operators. Their symbols are complete
- * (`"=near="`). Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
+ * Creates the registry of the built-in and custom operators. The keys of `custom` are symbols, such
+ * as `=near=`. Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
  */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,

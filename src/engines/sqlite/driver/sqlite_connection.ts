@@ -50,7 +50,7 @@ export interface LimitedRead {
 export type StatementKind =
   | "read"
   | "write"
-  /** A write that SQLite accepts, or that has an effect, only outside of transactions. */
+  /** A write that SQLite rejects or ignores in a transaction. */
   | "alone"
   /** A statement that begins or ends a transaction. */
   | "boundary";
@@ -63,7 +63,7 @@ const maxPreparedBytes = 32 * 1024 * 1024;
 /** The estimated size of a prepared statement, in bytes for each character of its SQL. */
 const bytesPerCharacter = 32;
 
-/** Adds a statement cache, exact integers and a uniform form of cells to a SQLite connection. */
+/** Adds a statement cache and exact integers. Converts cells to equal types for all libraries. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementLimitChecks,
@@ -128,12 +128,12 @@ function statementCache(handle: SqliteHandle) {
     // With an empty statement, node:sqlite would crash (segmentation fault).
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A write reads exact integers from the start, because it cannot run again to get them.
+    // A read runs again if an integer was rounded. A write cannot, so its rows have bigints.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
-      // If a table is altered, the columns of `*` change, although SQLite prepares nothing again.
+      // After ALTER TABLE, a cached statement with `*` can return other columns.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckFunctionName),
@@ -192,7 +192,7 @@ const settings =
   /^PRAGMA\s+(?:\w+\.)?(?:(?:defer_)?foreign_keys|ignore_check_constraints|legacy_alter_table|query_only|recursive_triggers|secure_delete|synchronous|trusted_schema|writable_schema)\s*[=(]/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
-/** Converts a whole number to a bigint, because the libraries would bind the number as 1.0. */
+/** Converts a whole number to a bigint, because the libraries would bind 1 as 1.0. */
 function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -276,15 +276,15 @@ export interface BusyRetry {
   readonly clock: Clock;
   /** How long a write can wait in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;
-  /** Returns true for the error that another connection holds a lock. */
+  /** Returns true if the error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
   /** Called after an attempt has met a lock. The next attempt waits for the promise. */
   readonly onBusy?: () => Promise<void>;
 }
 
 /**
- * Repeats an attempt while a SQLite file is busy, because another process holds the lock. It waits
- * asynchronously, because the busy timeout of SQLite would block the whole process.
+ * Repeats an attempt while another process holds the lock of a SQLite file. The waits between the
+ * attempts are asynchronous, because the busy timeout of SQLite would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();

@@ -47,7 +47,7 @@ interface SqliteDriverOptions {
   readonly dialect: Dialect;
 }
 
-/** The driver of an open file, which all SQLite libraries share. */
+/** The driver of an open SQLite file, for all SQLite libraries. */
 export class SqliteDriver implements Driver {
   readonly dialect: Dialect;
   readonly label: string;
@@ -107,7 +107,7 @@ export class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Runs a read synchronously, and a write as a job. */
+  /** Runs a read synchronously. A write waits in the queue of writes. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return this.#run(statement, this.#readFreely);
   }
@@ -126,7 +126,7 @@ export class SqliteDriver implements Driver {
       try {
         kind = reader.kindOf(statement.text);
       } catch (error) {
-        // Only the writing connection can accept strings in double quotes in triggers.
+        // If triggers contain strings in double quotes, only the writing connection accepts them.
         if (writer === null) throw error;
         kind = writer.connection.kindOf(statement.text);
       }
@@ -144,7 +144,7 @@ export class SqliteDriver implements Driver {
       }
     } catch (error) {
       const { busyRetry, library, file, writer } = this.#options;
-      // Another program was killed in a transaction, which a reading connection cannot undo.
+      // A program can have been killed in a transaction, which only a writing connection can undo.
       const isLeft = writer === null && isUnwritable(library.errorName(error)) && file.hasChanges();
       if (isLeft) endJournal(library, file.path);
       return isLeft || busyRetry.isBusy(error)
@@ -232,7 +232,7 @@ export class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema itself uses a function of this name, and not only a statement. */
+  /** Returns true if the schema uses this name. Otherwise only the failed statement used it. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

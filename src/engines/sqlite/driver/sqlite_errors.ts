@@ -6,8 +6,8 @@ import {
 import { toClientMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
- * the same, and so does an error without a code, because JavaScript code has thrown it.
+ * Translates an error of any SQLite library, by the name of its result code. Returns unchanged a
+ * DatabaseError, and also an error without a code, because this error is not from the library.
  */
 export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;
@@ -16,7 +16,7 @@ export function toSqliteError(error: unknown, name: string | null, showsRaised =
   return new DatabaseError(kind, error, failedConstraint(name, error));
 }
 
-/** Returns the error of RAISE. A foreign key with RESTRICT has the same result code. */
+/** Translates the error of RAISE in a trigger. A RESTRICT foreign key has the same result code. */
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
@@ -38,9 +38,10 @@ function otherKind(error: unknown): DatabaseErrorKind {
 }
 
 /**
- * Returns the function, collation or module that a message of SQLite calls missing or different, or
- * null for another message. For functions, SQLite says "unknown" in an index, a check or a
- * generated column, and "no such function" in a trigger or a view.
+ * Returns the function, collation or module that SQLite reports as missing, unsafe or called with
+ * the wrong number of arguments. Returns null for another message. For functions, SQLite says
+ * "unknown" in an index, a check or a generated column, and "no such function" in a trigger or a
+ * view.
  */
 export function missingFunctionOrCollation(
   message: string,
@@ -57,7 +58,7 @@ const missingParts: readonly RegExp[] = [
   /^(?:unknown function:|wrong number of arguments to function|unsafe use of) ([^]+)\(\)$/,
 ];
 
-/** Returns the failed constraint that SQLite's message names. A RAISE has another result code. */
+/** Returns the failed constraint that SQLite's message names. Messages of RAISE are not parsed. */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
   const [, failed] = message ?? [];
@@ -103,7 +104,7 @@ const results: readonly (readonly [code: number, name: string, kind: DatabaseErr
   [787, "SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   [1299, "SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   [3091, "SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // A CHECK is a rule of the database that has rejected the row.
+  // The kind `check` means that a rule of the database has rejected the row.
   [275, "SQLITE_CONSTRAINT_CHECK", "check"],
   [1811, "SQLITE_CONSTRAINT_TRIGGER", "check"],
   [19, "SQLITE_CONSTRAINT", "check"],

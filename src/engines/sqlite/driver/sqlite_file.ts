@@ -41,7 +41,7 @@ export interface SqliteFile {
   release(): void;
 }
 
-/** Claims a file for one library, or throws. `:memory:` is a temporary file for its connections. */
+/** Claims a file for one library, or throws. For `:memory:`, creates a temporary file. */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
   const claimed = claimFile(path, library);
@@ -57,7 +57,7 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   };
 }
 
-/** Returns the file with a URI by which SQLite opens it as a file that no program changes. */
+/** Returns the file with a URI as its path: SQLite then assumes that no program changes it. */
 export function unchangingFile(file: SqliteFile): SqliteFile {
   const path = `${pathToFileURL(file.path)}?immutable=1`;
   return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };
@@ -85,7 +85,7 @@ function changedJournal(path: string): string | null {
 
 /**
  * Requires a usable SQLite file at `path`. Otherwise throws an Error that contains the remedy,
- * which the libraries' messages lack. It does not open the file, because closing it would release
+ * which the libraries' messages lack. Does not open the file, because closing it would release
  * all POSIX locks of this process on the file, including those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
@@ -101,7 +101,7 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
-/** Requires that a client of the program has a file open, and no database in memory. */
+/** Returns the path of a SQLite client's open file. Throws if its database is in memory. */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;
   throw new Error(
@@ -137,10 +137,10 @@ interface OpenConnectionOptions {
 }
 
 /**
- * Lets SQLite undo the transaction of a killed program by its journal, which a read-only connection
- * cannot do. SQLite also removes the empty journal that a read-only connection has left next to a
- * file in WAL mode, when the last connection closes, if that connection can write. The journal
- * stays if another program has the file open, or if this program cannot write to it.
+ * Opens the file for writing and closes it. SQLite then undoes the transaction of a killed program
+ * and removes the journal. SQLite also removes the empty journal that a read-only connection has
+ * left next to a file in WAL mode. A read-only connection can do neither. The journal stays if
+ * another program has the file open, or if this program cannot write to the file.
  */
 export function endJournal(library: SqliteLibrary, path: string): void {
   try {

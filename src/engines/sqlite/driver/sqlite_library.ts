@@ -1,10 +1,10 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** A SQLite library, better-sqlite3 or `node:sqlite`, as the common SQLite driver uses it. */
+/** The interface of the SQLite driver to a SQLite library: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** The name. Two libraries must not open the same file: each would release the other's locks. */
+  /** The name under which a library claims a file. A second library would release its locks. */
   readonly name: string;
-  /** Opens a file and loads extensions. If an extension fails, the error has no code. */
+  /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
   /** The module's URL, and the library's name in it, with which a thread imports the library. */
   readonly source: { readonly module: string; readonly name: string };

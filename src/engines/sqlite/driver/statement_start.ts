@@ -1,4 +1,4 @@
-/** Returns a statement without the blanks and comments before it. It can be an empty string. */
+/** Returns a statement without the blanks and comments before it. The result can be empty. */
 export function withoutLeadingComments(text: string): string {
   return text.slice(blanks.exec(text)?.[0].length ?? 0);
 }

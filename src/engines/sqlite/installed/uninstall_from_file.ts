@@ -16,7 +16,7 @@ import {
 /**
  * Removes everything that the service has installed in a SQLite file. First calls `announce` with
  * the parts. Returns the file's new journal mode, or null if there was nothing to remove. The file
- * leaves WAL mode if the command line recorded another mode at its first start. Throws a plain
+ * leaves WAL mode if it had another mode when the command line first served it. Throws a plain
  * Error if another program has the file open.
  */
 export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
@@ -43,7 +43,7 @@ export function uninstallFromFile(path: string, announce: AnnounceRemoval): stri
   }
 }
 
-/** Returns the parts to remove, triggers first. SQLite drops shadow tables with a virtual table. */
+/** Returns the parts to remove, triggers first. SQLite itself drops the shadow tables. */
 function partsOf(file: OpenFile): readonly RemovablePart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
@@ -106,8 +106,8 @@ const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
  * Removes the table `sqlite_sequence`, which SQLite has created for the log and never drops. The
- * table is renamed first, because a new connection then drops it like any other. VACUUM would also
- * remove it, but can change row ids.
+ * table is renamed first, because a new connection can drop the table under another name. VACUUM
+ * would also remove the table, but can change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();

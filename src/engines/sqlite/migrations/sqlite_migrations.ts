@@ -167,7 +167,7 @@ export function isWiderSqliteType(from: string, to: string): boolean {
   return other === "BLOB" && to === "";
 }
 
-/** Returns a condition for values that a CAST to the type would replace by another number. */
+/** Returns a condition for the values from which a CAST to the type would make a wrong number. */
 function unfitForSqliteType(type: string, column: string): string | null {
   if (!/INT|REAL|NUM/i.test(type)) return null;
   const isNoNumber = `typeof(${column}) IN ('text', 'blob') AND ` +
@@ -205,7 +205,7 @@ async function readFileIntegrity(connection: Connection): Promise<FileIntegrity>
 }
 
 /**
- * Checks the foreign keys, views and triggers of rebuilt tables, which SQLite does not check.
+ * Checks the foreign keys, views and triggers of rebuilt tables. SQLite does not check these.
  * Throws an Error that names the broken part, and the SQL file `file` that broke it.
  */
 async function requireFileIntegrity(

@@ -193,7 +193,7 @@ function declaredColumn(
   return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
 }
 
-/** Returns the definition of a kept undeclared column, so that new rows can omit its value. */
+/** Returns the SQL of a kept undeclared column. Drops NOT NULL if new rows have no default. */
 function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
   if (old?.column === null || old === undefined) return [];
   const { column: { name, type }, constraints } = old;

@@ -75,9 +75,9 @@ function openIndex(index: IndexDescription, tablePrefix: string, clock: Clock): 
 }
 
 /**
- * The full-text table (FTS5) of one search index. It stores only the words of the rows, which
- * determine the order of results. Responses contain the strings from the rows. If the rows' key is
- * not an integer, a second table assigns numbers to the keys.
+ * The full-text table (FTS5) of one search index. It stores only words, which determine the matches
+ * and their order. Responses contain the strings from the rows. If the rows' key is not an integer,
+ * a second table assigns numbers to the keys.
  */
 class FullTextTable implements DocumentTable {
   /** A savepoint would make FTS5 flush its memory, which doubles the duration of a write. */
@@ -154,8 +154,8 @@ class FullTextTable implements DocumentTable {
   }
 
   /**
-   * Returns the matches among the rows. CROSS JOIN makes SQLite look up each row. With MATCH, it
-   * would read all rows that contain the words, even for a single row id.
+   * Returns the matches among the rows of `within`. CROSS JOIN makes SQLite look up each row.
+   * With MATCH, SQLite would read all rows that contain the words, even for a single row id.
    */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
@@ -249,7 +249,7 @@ function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }
 
-/** A field's weight, and SQL for its words, each between two spaces. */
+/** A field's weight, and the SQL of its words. Each word is between two spaces. */
 interface RankedField {
   readonly column: Fragment;
   readonly weight: number;

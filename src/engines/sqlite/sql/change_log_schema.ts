@@ -8,7 +8,7 @@ import {
 } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
-/** A column of 48 random bits. Equally numbered changes in two copies of a file differ in it. */
+/** 48 random bits, which distinguish changes with the same number in two copies of a file. */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 export const sqliteLogTables: readonly string[] = [
@@ -37,7 +37,7 @@ export interface SqliteTrigger {
 
 /**
  * Returns the triggers that record a table's changes on SQLite. They must be created in this order,
- * because the last one runs first. They use only built-in functions, because every program that
+ * because SQLite runs the last trigger first. They use only built-in functions, because every program that
  * writes to the table runs them. Their names contain a hash of their whole text.
  */
 export function sqliteLogTriggers(

@@ -152,8 +152,9 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * In an existing table, a column can convert a value compared with it, or store equal timestamps as
- * different strings. Its strings can have a collation that no PRAGMA returns.
+ * Returns which comparisons have the same result in memory. In an existing table, a column can
+ * convert a compared value, store equal timestamps as different strings, or have a collation that
+ * no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -231,7 +232,7 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
 
 /** Encodes a decimal as the nearest double, unlike SQLite's parser. Integers keep all 64 bits. */
 function encodeDecimal(text: string): SqlValue {
-  // Another program has stored a string that is no number.
+  // Another program has stored a string that is not a number.
   if (!looksLikeNumber(text)) return text;
   const number = Number(text);
   const whole = withScale(text, 0);
@@ -275,8 +276,8 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 }
 
 /**
- * Finds the first rows of each key, and then reads them by primary key. Numbering all rows of a key
- * took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
+ * Finds the first rows of each listed key, and then reads them by primary key. Numbering all rows
+ * of a key took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
@@ -301,7 +302,7 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   }`;
 }
 
-/** An index whose collation is not BINARY cannot find exactly equal strings. */
+/** Omits indexes with a collation other than BINARY, which SQLite cannot use to compare exactly. */
 const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
   pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
   WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;

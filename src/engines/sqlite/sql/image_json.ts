@@ -59,7 +59,7 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The maximum number of members in one call. Older libraries allow 127 arguments. */
+/** The maximum number of members in one `json_object()`. Older libraries allow 127 arguments. */
 const maxMembers = 60;
 /** The maximum number of SELECTs in a UNION ALL. SQLite allows 500. */
 const maxTerms = 400;

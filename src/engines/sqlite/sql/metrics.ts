@@ -34,8 +34,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 /**
  * The aggregate metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as
  * doubles. Instead, the SQL adds the high and low halves of integers separately, and {@link
- * exactSumAggregate} adds all other values. They are combined once for each group. An exact number
- * is a {@link toSortableDecimal} string until it is decoded.
+ * exactSumAggregate} adds all other values. These sums are combined once for each group. An exact
+ * number is a {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.
@@ -66,7 +66,7 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/** Returns true for doubles, and for columns of any type, whose values are added as doubles. */
+/** Returns true for doubles, and for columns without a type: their values are added as doubles. */
 function isDouble({ kind }: ColumnInfo): boolean {
   const { arithmetic } = kindProperties[kind];
   return arithmetic === "double" || arithmetic === null;
@@ -77,7 +77,7 @@ export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** Adds the sums of integers' high halves, low halves and all other values to a sortable sum. */
+  /** Returns the sortable total of three sums: of high halves, low halves, and all other values. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -147,7 +147,7 @@ export const exactSumAggregate = {
   },
 };
 
-/** The mark after a sum in which an invalid value counted as 0. Sums sort as without the mark. */
+/** The mark after a sum in which an invalid value counted as 0. Sorting ignores the mark. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -1,7 +1,7 @@
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
 import { ddlTokens, nameOfToken } from "../../../sql/statements/normal_sql.ts";
 
-/** Returns the columns that a failed CHECK uses, as `columns` spells them, if one CHECK matches. */
+/** Returns the columns of the CHECK whose name or SQL is `failed`, if there is exactly one. */
 export function columnsOfCheck(
   createTable: string,
   failed: string,
@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns a condition's quoted first name. SQLite reports only this name for such a condition. */
+/** Returns a quoted name at the start of a condition, which SQLite reports as the condition. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = ddlTokens(text);
   const name = nameOfToken(first);

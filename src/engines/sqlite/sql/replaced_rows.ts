@@ -5,7 +5,7 @@ import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./reco
 /**
  * The SQLite table of "notes": rows that a write may replace, because they conflict with the row
  * that is written. REPLACE deletes them without a delete trigger, unless the connection has turned
- * on recursive triggers. The column `rival` contains the key of the conflict.
+ * on recursive triggers. The column `rival` contains the row id or the unique values in conflict.
  */
 export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
@@ -98,10 +98,10 @@ function note(
 }
 
 /**
- * Records a `touch` of the table if a row in the notes disappears before the write that noted it
- * has ended. Then the current write is from a trigger that runs while rows are replaced. That write
- * can take the key of a replaced row, or its row can be replaced without a note. So the order of
- * changes is unknown.
+ * Records a `touch` (a change of unknown rows) if a noted row disappears before the write that
+ * noted it has ended. Then the current write is from a trigger that runs during the replacement.
+ * The current write can take the key of a replaced row, or its own row can be replaced without a
+ * note. So the order of changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -109,7 +109,7 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
-/** Handles a replaced row whose key exists again, because a trigger has written a new row. */
+/** Records a `touch` if another trigger has written a new row with the key of a deleted row. */
 function touchesOfTakenRows(
   table: RecordedTable,
   schemaPrefix: string,
@@ -158,7 +158,8 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without a row id, a note cannot be compared with a row. After a write, no conflict is left.
+  // Without a row id, a noted row cannot be looked up. But no row is in conflict with the new row
+  // after the write, so a noted row that was in conflict is gone.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,
@@ -209,8 +210,8 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
 }
 
 /**
- * Returns the values by which a note belongs to the write that replaces the noted row: the row id,
- * and the values in the unique indexes. SQLite can assign a new row id, unknown before the write.
+ * Returns the values that a note shares with the write that replaces the noted row: the row id, and
+ * the values in the unique indexes. A row id that SQLite assigns is unknown before the write.
  */
 function conflictKeys(
   row: string,

@@ -12,11 +12,11 @@ import { affinityOf } from "./column_type.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isAny } from "../../../schema/structured/structured_value.ts";
 
-/** The SQL of SQLite for conditions on row images. These rows need not be in their table. */
+/** The SQL of SQLite for conditions on row images, which are values and not rows of the table. */
 export const sqliteImages: ImageDialect = {
-  // SQLite allows 500 SELECTs in a UNION ALL.
+  // Each row is a SELECT in a UNION ALL. SQLite allows 500.
   maxRows: 100,
-  // In a statement that also has numbers for the column, SQLite would convert a string to a number.
+  // SQLite would convert a row's string to a number if another row had a number in the column.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,

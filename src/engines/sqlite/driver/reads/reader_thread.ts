@@ -8,7 +8,7 @@ import type { ReaderAnswer, ReaderStartData, ThreadRead } from "./serve_reads.ts
 
 /** A thread that reads a SQLite file on a separate connection, one statement at a time. */
 export interface ReaderThread {
-  /** Starts a read, after the previous one has ended. */
+  /** Sends a read to the thread, which runs it after the previous read. */
   post(read: ThreadRead): void;
   /** Ends the read with this number, if the thread still runs it. */
   cancel(id: number): void;
@@ -20,7 +20,7 @@ export interface ReaderThreadOptions {
   readonly library: SqliteLibrary["source"];
   readonly additions: ConnectionAdditions;
   readonly clock: Clock;
-  /** Aborts the start of the thread, which then rejects. */
+  /** Aborts the start of the thread. `startReaderThread` then rejects. */
   readonly signal: AbortSignal;
   /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
@@ -31,18 +31,18 @@ export interface ReaderThreadOptions {
 /**
  * The number of file descriptors to reserve: eight times as many as a thread opens. `new Worker`
  * ends the process if no descriptor is left. Until `new Worker` returns, the main thread accepts no
- * connections, so no connection can use the reserve. If descriptors are missing later, only the
- * start of the thread fails.
+ * connections, so no connection can use the reserve. If descriptors are missing after that, only
+ * the start of the thread fails.
  */
 const reservedDescriptors = 64;
 
-/** The maximum wait, in milliseconds, for a thread to end: it can be in a long comparison. */
+/** The maximum wait for a thread to end, in milliseconds. A long comparison delays the end. */
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file. Resolves when it can read. Rejects if the runtime has no
- * threads or the thread's program fails, and as `overloaded` if the process has too few file
- * descriptors. The thread does not keep the process alive.
+ * Starts a reader thread of a SQLite file. Resolves when the thread can read. Rejects if the
+ * runtime has no threads, or if the thread's program fails. Rejects with `overloaded` if too few
+ * file descriptors are free. The thread does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;
@@ -103,7 +103,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Returns the URL of the thread's program: a file, or a data URL that imports it. */
+/** Returns the file URL of the thread's program, or a data URL that imports a remote program. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

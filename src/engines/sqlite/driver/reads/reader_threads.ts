@@ -10,7 +10,7 @@ import type { ReaderAnswer } from "./serve_reads.ts";
 
 export interface ReaderThreadsOptions
   extends Pick<ReaderThreadOptions, "path" | "library" | "additions" | "clock"> {
-  /** The name of the database in observations. */
+  /** The name of the database in the events that the service reports. */
   readonly label: string;
   readonly maxThreads: number;
 }
@@ -25,7 +25,7 @@ export interface SlowRead {
   readonly measured: (ms: number) => void;
 }
 
-/** The additional time of a read, for one last long comparison, in milliseconds. */
+/** How long a read may exceed its time limit, in milliseconds, to end a long comparison. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
@@ -35,13 +35,13 @@ interface Job extends SlowRead {
   thread: ReaderThread | null;
   waitedMs: number;
   stopWatch: () => void;
-  /** Ends the read. A second call has no effect. */
+  /** Resolves or rejects the promise of the read. A second call has no effect. */
   readonly finish: (outcome: () => QueryResult) => void;
 }
 
 /**
- * The threads that run slow reads of a SQLite file, which would block the main thread, and the
- * queue of these reads. The time that a read waits counts towards its time limit.
+ * The threads that run the slow reads of a SQLite file, and the queue of these reads. Slow reads
+ * would block the main thread. The time that a read waits counts towards its time limit.
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
@@ -53,7 +53,7 @@ export class ReaderThreads implements DriverThreads {
   #starting: Promise<void> | null = null;
   /** True if the next thread starts even before a read waits for it. */
   #isEager = false;
-  /** False after the first start has failed: then this system has no threads. */
+  /** False if no thread can ever start, unlike during a temporary lack of file descriptors. */
   #isPossible: boolean;
   #hasStarted = false;
   #hasFailed = false;
@@ -126,7 +126,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read of an identity that has no running read, or else the next read. */
+  /** Returns the next read of a user or address without a running read, or else the next read. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();

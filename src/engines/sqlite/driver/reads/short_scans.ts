@@ -22,13 +22,13 @@ interface ShortScansOptions {
   readonly totalBytes: (table: TableInfo) => number;
 }
 
-/** The maximum number of values in a scan without time checks. It takes a few milliseconds. */
+/** The maximum number of values in a scan without time checks. The scan takes a few ms. */
 const maxValues = 200_000;
 /** The maximum bytes of the rows that a scan without time checks can examine. */
 const maxBytes = 16 * 1024 * 1024;
-/** The cost of sorting a row for grouping, as a number of values. A sort compares rows often. */
+/** The cost of sorting a row for GROUP BY, as a number of values. A sort compares a row often. */
 const valuesOfKey = 8;
-/** How long a measured size is used, in milliseconds. In this time, a table grows only little. */
+/** How long a measured size is used, in milliseconds. A table grows little in this time. */
 const freshForMs = 100;
 
 /** The plan of a statement that can scan a whole table. */
@@ -39,7 +39,7 @@ interface TableSize {
   readonly freshUntil: number;
 }
 
-/** Finds scans of tables with few rows, which need no time checks and are twice as fast. */
+/** Finds scans of tables with few rows. Without time checks, these scans are twice as fast. */
 export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
@@ -50,7 +50,7 @@ export class ShortScans {
 
   /**
    * Returns true if the scan of this plan is short. `isKnown` means that the same statement was
-   * short before, for example because of an index. The table can then be four times as large.
+   * short before, for example because of an index. The limits are then four times as high.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;
@@ -94,7 +94,7 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns the key if it is the row id, or else null. The range of row ids limits the row count. */
+/** Returns the key if it is the row id, or else null. A table has at most max - min + 1 row ids. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }
@@ -113,7 +113,7 @@ export function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] 
   return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
 }
 
-/** Returns the statement that selects the total length of the longest values of one row. */
+/** Returns the statement that selects the greatest total length of these columns in any row. */
 export function widestRowStatement(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

@@ -5,7 +5,7 @@ import type { ColumnKind } from "../../../../schema/kind.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
 import { defaultTimestampFormat, isTimestampFormat } from "../../sql/decoders.ts";
 
-/** The type as which a column of SQLite is served, inferred from its declaration or its rows. */
+/** The type of a SQLite column in the API, inferred from the column's declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
@@ -32,7 +32,7 @@ export function rankColumnTypes(declared: string, sample: readonly SqlValue[]): 
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Values can have more digits than declared, like sums of doubles. All digits are kept.
+      // A value can have more digits than the column declares. The second type keeps all digits.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -111,7 +111,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values, or without values, the one of CURRENT_TIMESTAMP. */
+/** Returns the common format of the values, or the format of CURRENT_TIMESTAMP without values. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {

@@ -31,7 +31,7 @@ export function inferSampledColumn(
   values: readonly SqlValue[],
   { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
 ): SampledColumn {
-  // All values of a key count: requests can only name keys that are values of the column's kind.
+  // All key values count: no request could name a key that is not a value of the column's kind.
   const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {
@@ -49,8 +49,8 @@ export function inferSampledColumn(
 
 /**
  * Returns the values from which a column's kind is inferred: the values of the storage class that
- * its affinity prefers, or all other values if these are more frequent. The rest counts as
- * invalid. An empty BLOB says as little about the kind as NULL.
+ * its affinity prefers, or all values if most of them have another class. The values that are left
+ * out count as invalid. An empty BLOB says as little about the kind as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -68,7 +68,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
 
 /**
  * Reads a sample of each column's values: those of the first rows and, by the row id, of the last
- * rows, which a later version of a program may store in another form.
+ * rows, because a new version of a program can have stored these in another form.
  */
 export async function readColumnSamples(
   connection: Connection,

@@ -3,8 +3,8 @@ import type { ForeignKeyDraft } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
 
 /**
- * SQL that is true if `ANY` converts no values, as in a STRICT table. In other tables, `ANY`
- * converts strings to numbers. A view has the type of the table's column.
+ * SQL that is true if a column of the type `ANY` converts no values, as in a STRICT table. In other
+ * tables, `ANY` converts strings to numbers. For a view, one STRICT table in the file is enough.
  */
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
