@@ -444,6 +444,6 @@ Deno.test("the compiler reports an option that is not described, or described wi
   // @ts-expect-error -- there is no such option
   groupOf<Options>()({ on: flag(), off: flag() });
   // @ts-expect-error -- the option has another type
-  groupOf<Options>()({ on: whole() });
+  groupOf<Options>()({ on: whole({ from: 0 }) });
   assertEquals(described.read({ on: true }, { subject: "Cannot", path: "" }), { on: true });
 });
