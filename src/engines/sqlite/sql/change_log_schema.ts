@@ -37,8 +37,8 @@ export interface SqliteTrigger {
 
 /**
  * Returns the triggers that record a table's changes on SQLite. They must be created in this order,
- * because SQLite runs the last trigger first. They use only built-in functions, because every program that
- * writes to the table runs them. Their names contain a hash of their whole text.
+ * because SQLite runs the last trigger first. They use only built-in functions, because every
+ * program that writes to the table runs them. Their names contain a hash of their whole text.
  */
 export function sqliteLogTriggers(
   table: RecordedTable,

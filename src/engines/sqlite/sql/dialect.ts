@@ -277,7 +277,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
 
 /**
  * Finds the first rows of each listed key, and then reads them by primary key. Numbering all rows
- * of a key took 400 ms for 270,000 rows. The limit is in the inner query, so that SQLite stops early.
+ * took 400 ms for 270,000 rows of a key. The inner query has the limit, so that SQLite stops early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
