@@ -1,6 +1,6 @@
 import { showValue } from "../problem/show_value.ts";
 
-/** The deployer's mistake in a rule, such as a relation or a column of another table. */
+/** The deployer's mistake in a rule, such as the use of a column that belongs to another table. */
 export class RuleFault extends Error {}
 
 /** Returns the fault for a value that is not a filter. `origin` says where the value is from. */

@@ -2,9 +2,9 @@ import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
 /**
- * Describes the first two comparisons that test different columns along one relation to many rows,
- * such as `members.userId==7;members.role==admin`. Two different members can satisfy them, which is
- * often a mistake. Returns null without such a pair. Two tests of one column are usually intended.
+ * Returns a message if two comparisons test different columns of related rows, such as
+ * `members.userId==7;members.role==admin`. Two different members can satisfy these comparisons,
+ * which is often a mistake. Otherwise returns null: two tests of one column are usually intended.
  */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {

@@ -24,10 +24,10 @@ export interface AdmissionOptions extends RequestProofOfWorkOptions {
 
 /**
  * Applies all limits and challenges to one request. Call {@link countRequest} first, then
- * {@link admit}, and {@link charge} when the number of items is known. Each throws a 428 or 429,
- * and returns a promise only if it must wait. At the end, {@link finishReply} or
- * {@link finishError} adds headers and refunds unused tokens. {@link decideAdmission} defines the
- * order of the limits.
+ * {@link admit}, and {@link charge} when the number of items is known. Each of these throws a 428
+ * or 429 if it refuses the request, and returns a promise only if it must wait. At the end,
+ * {@link finishReply} or {@link finishError} adds headers, and refunds tokens after some errors.
+ * {@link decideAdmission} defines the order of the limits.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -68,7 +68,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. A replayed response costs nothing else. */
+  /** Counts the request against the rate limit: the only cost if its response is replayed. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the requirements of embedded rows of other resources. Returns false if there are none. */
+  /** Adds the challenges that embedded rows require. Returns false if they require no challenge. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -240,7 +240,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Returns true if the request contains a solution, which must be verified even if it is wrong. */
+/** Returns true if the request contains a solution, right or wrong: it is not verified here. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }
@@ -250,7 +250,7 @@ export interface AdmissionInput {
   readonly isStream: boolean;
   /** True if the caller has used up the resource's `rateLimit`. */
   readonly isRateLimited: boolean;
-  /** `enough` if the budget covers the cost, `short` if not, `none` without budget or cost. */
+  /** `enough` if the budget covers the cost, `short` if not, `none` if there is no cost. */
   readonly budget: "none" | "enough" | "short";
   /** True if `abuseProtection.pow` is set, so that proof of work can replace missing tokens. */
   readonly powIsOn: boolean;
@@ -270,7 +270,7 @@ export interface AdmissionInput {
 
 /** The result of {@link decideAdmission}: the next step for the request. */
 export type AdmissionVerdict =
-  /** Serves the request. `floor` takes only the tokens that are left, after a solved challenge. */
+  /** Serves the request. `floor` takes the tokens that are left; a challenge replaced the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
   /** Challenges the client: `gate` if the operation requires it, `overflow` for missing tokens. */
   | {

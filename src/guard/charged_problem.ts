@@ -1,4 +1,4 @@
 import { Problem } from "../problem/problem.ts";
 
-/** A Problem with status 5xx that the client has caused, so that it gets no refund. */
+/** A Problem with status 5xx that the client has caused. The client gets no refund of tokens. */
 export class ChargedProblem extends Problem {}

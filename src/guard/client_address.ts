@@ -13,8 +13,8 @@ export function clientAddress(
 }
 
 /**
- * Returns the group of an address, whose members share each limit: an IPv4 address, or an IPv6 /64
- * network, which usually belongs to one customer. All invalid addresses are one group.
+ * Returns the group of an address. All addresses of a group share each limit. A group is one IPv4
+ * address, an IPv6 /64 network, which usually belongs to one customer, or all invalid addresses.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;
@@ -45,7 +45,7 @@ const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 /** Parses an IPv6 address in any spelling to eight numbers, without its zone. */
 function ipv6Groups(text: string): readonly number[] | null {
   const [address = ""] = text.split("%", 1);
-  // The platform writes the address in its shortest form, in which only `::` omits groups.
+  // `URL` writes the address in its shortest form, in which only `::` omits groups.
   const url = /^[\da-f:.]+$/i.test(address) ? URL.parse(`http://[${address}]`) : null;
   if (url === null) return null;
   const [head = [], tail = []] = url.hostname.slice(1, -1).split("::")

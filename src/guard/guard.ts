@@ -43,7 +43,7 @@ export interface Guard {
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns limits on the bytes of each client's stored responses, which expire after `ttlMs`. */
   answerShares(ttlMs: number): ResponseStorageShares;
-  /** Returns the budgets and rate limits that have counted any request. */
+  /** Returns the budgets of all classes, and the rate limits of all resources. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store. Must be called before the store is closed. */
   close(): Promise<void>;

@@ -34,7 +34,7 @@ export interface PowGate {
 export interface ProtectedResource {
   /** The start of error messages: `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the resource, also for keys in the store. */
+  /** The path of the resource, by which the store identifies its rate limit. */
   readonly url: string;
   /** True if creates and updates can also write rows of other protected resources. */
   readonly embedsRows?: boolean | undefined;
@@ -118,7 +118,7 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** Returns a required proof of work. Defaults come from `abuseProtection.pow`. */
+/** Adds the defaults of `abuseProtection.pow` to the options of a required proof of work. */
 function resolvePowGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
@@ -127,7 +127,7 @@ function resolvePowGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-/** Throws if a cost exceeds the capacity of every budget, so that no caller could pay it. */
+/** Throws if a cost exceeds the capacity of any class, whose callers could never pay it. */
 function requirePayableCost(
   option: string,
   cost: number,
@@ -145,7 +145,7 @@ function requirePayableCost(
 /** The options of the proof of work that an account route always requires. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
 
-/** The default budget of an IP address for account routes, so that passwords cannot be guessed. */
+/** The default budget of an IP address for account routes: it limits guesses of passwords. */
 export const defaultAccountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
 export const accountPowOptionRule = either(
@@ -167,8 +167,8 @@ export interface AccountProtectionOptions {
 }
 
 /**
- * Returns the protection of an account route. Throws a plain Error if it requires a CAPTCHA without
- * a verifier, or if its cost exceeds the capacity of every budget.
+ * Returns the protection of an account route. Throws a plain Error if the route requires a CAPTCHA
+ * and no verifier is configured, or if its cost exceeds the capacity of any budget.
  */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,

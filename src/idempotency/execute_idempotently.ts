@@ -14,12 +14,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { Buffer } from "node:buffer";
 import type { ResponseStorageShares } from "./answer_shares.ts";
 
-/** A request with an Idempotency-Key. A repetition must have the same members. */
+/** A request with an Idempotency-Key. A repeated request must have equal values of all members. */
 interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller, so that a caller never receives another caller's response. */
   readonly identity: string;
-  /** The client to whose storage limit the response counts: a user, or a network. */
+  /** The client whose storage limit includes the response: a user, or a network. */
   readonly share: string;
   readonly method: string;
   /** The path in a normal form, because clients can percent-encode it differently. */
@@ -44,7 +44,7 @@ interface IdempotencyContext
   readonly store: IdempotencyStore;
 }
 
-/** The claim of a request, and the client to whose storage limit its response counts. */
+/** The claim of a request, and the client whose storage limit includes the response. */
 export type RequestClaim = IdempotencyClaim & { readonly share: string };
 
 interface IdempotentWork {
@@ -66,9 +66,9 @@ export interface IdempotentAdmission {
 }
 
 /**
- * Executes a request with an Idempotency-Key, or replays the response to its first execution. Equal
- * requests are executed one at a time. Throws `idempotency-key-reused` (422) if a different request
- * had the key, `idempotency-in-flight` (409) while the first one is executed, and the errors of
+ * Executes a request with an Idempotency-Key, or replays the response if an equal request was
+ * executed before. Throws `idempotency-key-reused` (422) if a different request had the key,
+ * `idempotency-in-flight` (409) while the first request is executed, and the errors of
  * {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(
@@ -78,9 +78,9 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // If the limits would refuse the request, nothing is written to the store, so that a flood of
-  // requests does not fill it. Otherwise the limits apply after the claim of the key: of several
-  // equal requests, only one then uses up a solved challenge or the last token.
+  // If the limits will probably refuse the request, they are checked before the key is claimed.
+  // A flood of requests then does not fill the store. Otherwise they are checked after the claim:
+  // only one of several equal requests then uses up a solved challenge or the last token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);
@@ -181,7 +181,7 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
     try {
       await store.renew(claim);
     } catch (error) {
-      // One failure is not fatal: there are two more renewals before the claim expires.
+      // One failure is not fatal: the next renewal comes before the claim expires.
       observe({ kind: "idempotency_store_failed", error });
     }
     if (!isStopped) schedule();
@@ -194,7 +194,7 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
   };
 }
 
-/** Converts an error to a reply to store, if a repetition would have the same error. */
+/** Runs the work. Returns its error as a reply if a repeated request would have the same error. */
 async function refusalsAsReplies(work: () => Promise<RequestExecution>): Promise<RequestExecution> {
   try {
     return await work();
@@ -207,7 +207,7 @@ async function refusalsAsReplies(work: () => Promise<RequestExecution>): Promise
   }
 }
 
-/** Stores the response, or releases the key. Only reports errors of the store. */
+/** Stores the response, or releases the key. Reports errors of the store instead of rejecting. */
 async function storeOutcome(
   outcome: StoredResponse | "release",
   claim: IdempotencyClaim,
@@ -240,7 +240,7 @@ export function toStoredResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // This time is enough for a client that connects again, but too short to fill the store.
+  // Long enough for a client that connects again, but too short for responses to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }

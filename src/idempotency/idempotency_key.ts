@@ -8,9 +8,9 @@ import { invalidParameter, type Problem } from "../problem/problem.ts";
 export const minAnonymousKeyLength = 22;
 
 /**
- * Parses an `Idempotency-Key` header. According to its draft, a key is a string of RFC 9651, in
- * quotes. Most clients send it without quotes, which means the same key. Throws a 400, also if the
- * key of an anonymous caller is too short.
+ * Parses an `Idempotency-Key` header. The IETF draft of this header requires a string of RFC 9651,
+ * in quotes. Most clients send the key without quotes, which means the same key. Throws a 400 if
+ * the key is invalid, or too short for an anonymous caller.
  */
 export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];

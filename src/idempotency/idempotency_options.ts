@@ -4,8 +4,8 @@ import { off, oneOf, whole } from "../options/option_kinds.ts";
 /** The options for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
   /**
-   * Where responses are stored: in the key-value store, or in the database of the resource by the
-   * write's own transaction. Default: `kv`.
+   * `kv` stores responses in the key-value store. `db` stores each response in the database of the
+   * resource, in the transaction of the write. Default: `kv`.
    */
   readonly storage?: "kv" | "db" | undefined;
   /** How long a response can be replayed, in milliseconds. Default: a day. */

@@ -20,13 +20,13 @@ export interface IdempotencyStore {
 export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {
-  /** Identifies the key, the caller and the path, by 43 characters. */
+  /** The hash of the caller, the method, the path and the key: 43 characters. */
   readonly id: string;
-  /** Identifies the content of the request, by a hash. */
+  /** The hash of the request's content: requests with one key must have the same hash. */
   readonly fingerprint: string;
   /** Distinguishes this claim from all others on the key. */
   readonly owner: string;
-  /** The client to whose storage limit the response counts; absent if it does not count. */
+  /** The client whose storage limit includes the response; absent if no limit applies. */
   readonly share?: string | undefined;
 }
 

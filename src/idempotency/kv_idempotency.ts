@@ -20,8 +20,9 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * Stores idempotency records in the key-value store: a response after its write was committed. If
- * the process ends in between, a repeated request is executed again when the claim has expired.
+ * Stores idempotency records in the key-value store. A response is stored after the commit of its
+ * write. If the process ends before it has stored the response, a repeated request is executed
+ * again after the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;

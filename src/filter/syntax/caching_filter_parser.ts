@@ -28,8 +28,8 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
 }
 
 /**
- * The estimated memory for a string and its tree, in bytes for each character of the string. It is
- * high, because in a list of digits, each second character is a value with its own node.
+ * The estimated memory for a string and its tree, in bytes per character of the string. The number
+ * is high because a list of digits has a value, with its own node, at every second character.
  */
 const bytesPerCharacter = 50;
 

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 
 const quotedLength = 20;
 
-/** Returns the error at a position of a filter: the UTF-16 offset of the first wrong character. */
+/** Returns a filter's error. `position` is the UTF-16 offset of the first wrong character. */
 export function filterError(
   position: number,
   expected: string,
@@ -26,7 +26,7 @@ export function excerptOf(text: string): string {
   return JSON.stringify(text.slice(0, end).toWellFormed());
 }
 
-/** Returns a hint if the `+` of a timestamp's offset in a filter was decoded as a space. */
+/** Returns a hint if the `+` of a time zone, as in `T12:00+02:00`, was decoded as a space. */
 export function plusHint(text: string): string {
   return /\dT[\d:.]+ \d\d:?\d\d/i.test(text) ? "; a + in a URL is a space: write %2B" : "";
 }

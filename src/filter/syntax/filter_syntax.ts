@@ -9,12 +9,12 @@ export const filterLimits = {
   depth: 10,
   comparisons: 100,
   /**
-   * The maximum number of comparisons along relations. Each is a join of up to six tables, and the
-   * planning time of the database grows with the square of their number.
+   * The maximum number of comparisons of columns of related tables. Each joins up to six tables,
+   * and the database's planning time grows with the square of the number of such comparisons.
    */
   walks: 16,
   pathNames: 10,
-  /** The maximum number of path names that could also be array indexes. */
+  /** The maximum number of whole numbers in a path: each can be a name or an array index. */
   pathIndexes: 3,
   listValues: 200,
   /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */
@@ -66,7 +66,7 @@ export interface NotSyntax {
   readonly term: FilterSyntax;
 }
 
-/** A rule that code has interpolated as a term, by its index in the template's values. */
+/** A rule that a template string interpolates as a term: the template's value at `index`. */
 export interface InsertedSyntax {
   readonly kind: "inserted";
   readonly index: number;
@@ -78,7 +78,7 @@ export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
   return "term" in syntax ? [syntax.term] : [];
 }
 
-/** A group of terms, such as `a;b;c`. Only a quantifier's empty parentheses have no terms. */
+/** A group of terms, such as `a;b;c`. It is empty only for empty parentheses: `members.some()`. */
 export interface GroupSyntax {
   /** The operator between the terms. */
   readonly kind: "and" | "or";
@@ -89,7 +89,7 @@ export interface GroupSyntax {
 export interface ComparisonSyntax {
   readonly kind: "compare";
   readonly field: string;
-  /** The names in the field if at least one is quoted. Without quotes, a name can contain dots. */
+  /** The names in the field if at least one is quoted. If absent, `field` is split later. */
   readonly path?: readonly string[];
   readonly fieldAt: number;
   /** The operator as in the string, even an unknown one: `=gt=` is not converted to `>` yet. */
@@ -102,7 +102,7 @@ export interface ComparisonSyntax {
   readonly values: readonly Literal[];
 }
 
-/** An unescaped value in a filter's syntax tree. The column determines its type. */
+/** A value in a filter's syntax tree, without its escapes. The column determines its type later. */
 export interface Literal {
   readonly text: string;
   /** True for a value in quotes: `"null"` is a string, and `null` is not. */

@@ -48,7 +48,7 @@ interface State extends Scanner {
   readonly listValues: number;
 }
 
-/** Parses terms with one operator between them to a group. `and` binds tighter than `or`. */
+/** Parses a group of terms that are all joined by `kind`. `and` binds tighter than `or`. */
 function parseChain(state: State, kind: GroupSyntax["kind"]): FilterSyntax {
   const first = kind === "or" ? parseChain(state, "and") : parseTerm(state);
   let width = connectiveWidth(state, kind);
@@ -184,7 +184,7 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space. Returns the length of the AND or OR that follows, or 0 if neither follows. */
+/** Skips white space. Returns the length of the operator `kind` that follows, or 0 if none does. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;

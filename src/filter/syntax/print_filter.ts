@@ -28,8 +28,8 @@ export function printFilter(filter: Filter): string {
 }
 
 /**
- * Returns nested relations as one path, because parentheses count towards a filter's depth. A
- * relation without a condition becomes a condition that every related row matches.
+ * Returns nested relations as one path, because parentheses count towards a filter's depth. If the
+ * related rows need no condition, the parentheses are empty, so that every related row matches.
  */
 function printRelated(related: Related): string {
   const path = [related.relation.name];
@@ -38,7 +38,7 @@ function printRelated(related: Related): string {
   return `${quotePath(path)}.some(${printFilter(inner)})`;
 }
 
-/** Returns terms with parentheses where needed: not for an `and` inside an `or`. */
+/** Returns the terms of a group. Inner groups get parentheses, except an `and` inside an `or`. */
 function printTerms({ kind, terms }: Extract<Filter, { readonly terms: unknown }>): string {
   const texts = terms.map((term) => {
     const isGroup = term.kind === "or" || (term.kind === "and" && kind === "and");

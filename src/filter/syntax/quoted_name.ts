@@ -1,8 +1,8 @@
 import { invalidParameter } from "../../problem/problem.ts";
 
 /**
- * Returns a name in the form that every selector accepts: unchanged, or in double quotes if it
- * begins with a digit or has characters other than letters, digits and `_ $ - /`.
+ * Returns a name in the form that every selector accepts. A name that consists of letters, digits
+ * and `_ $ - /`, and begins with a letter, `_` or `$`, is unchanged. Other names get double quotes.
  */
 export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
@@ -19,14 +19,14 @@ export interface QuotedName {
   readonly end: number;
 }
 
-/** Reads the quoted name whose opening quote is at `at`. Returns null if no equal quote closes it. */
+/** Reads the name whose opening quote is at `at`. Returns null if the closing quote is missing. */
 export function readQuotedName(text: string, at: number): QuotedName | null {
   const quote = text.charAt(at);
   let name = "";
   for (let end = at + 1; end < text.length; end++) {
     const character = text.charAt(end);
     if (character === quote) return { name, end: end + 1 };
-    // As in a quoted value, a backslash before any character means this character.
+    // As in a quoted value, the character after a backslash is taken literally.
     name += character === "\\" ? text.charAt(++end) : character;
   }
   return null;
@@ -34,7 +34,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
 
 /** Finds the quoted names in a string that is read from left to right. */
 export interface QuotedNameFinder {
-  /** Returns the index after the quoted name that begins at `at`, or `at` itself without one. */
+  /** Returns the index after the quoted name at `at`, or `at` if no quoted name begins there. */
   after(at: number): number;
 }
 

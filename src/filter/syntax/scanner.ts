@@ -27,7 +27,7 @@ export interface ScannedField {
   readonly path: readonly string[] | null;
 }
 
-/** Scans a field of a filter: an unquoted name, or names with dots between them, some quoted. */
+/** Scans a field of a filter: a name, or names that dots separate. Each name can be quoted. */
 export function scanField(scanner: Scanner): ScannedField {
   const { text, at } = scanner;
   if (peekCode(scanner) !== doubleQuote) {
@@ -183,7 +183,7 @@ function isControl(code: number): boolean {
   return (code < 0x20 && !isSpace(code)) || code === 0x7f;
 }
 
-/** Returns the number of UTF-16 units at `at` that belong to a field name, or 0 after its end. */
+/** Returns the UTF-16 length of the character at `at`, or 0 if a field cannot contain it there. */
 function fieldWidth(text: string, at: number, wanted: number): number {
   const code = text.charCodeAt(at);
   if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;
@@ -193,7 +193,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes instead of strings, because the parser calls this most often. */
+/** Compares character codes, not strings, because the parser calls this function most often. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {
@@ -213,7 +213,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** Returns `=name=`, or null. A name has a maximum length, so a long string is not searched. */
+/** Returns `=name=`, or null. Names are short, so the search for the second `=` ends early. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -6,7 +6,7 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object with tokens that this process has taken from the store in advance (leased). */
 export interface LeaseHolder {
-  /** Puts unused leased tokens back into the store. Returns false if no such tokens are left. */
+  /** Puts leased tokens back unless some were spent lately. Returns false if none are left. */
   returnIdle(): boolean;
   /** Returns all leased tokens to the store. */
   returnAll(): Promise<void>;
@@ -82,5 +82,5 @@ export class BucketStore {
 /** How long a request waits for the store before this process decides alone, in milliseconds. */
 const timeoutMs = 3_000;
 
-/** Pause of calls after a failure, and time until unused tokens are returned, in milliseconds. */
+/** How long calls pause after a failure, and how often unused tokens are returned, in ms. */
 const pauseMs = 1_000;

@@ -9,7 +9,7 @@ export interface BudgetOptions {
    * user has the class `authenticated`. A class that is missing here has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns the class of a caller. After an error or without a result, it is `anonymous`. */
+  /** Returns a caller's class. `anonymous` applies if it throws or returns an unknown class. */
   readonly classify?: Classify | undefined;
 }
 
@@ -29,7 +29,7 @@ export const anonymousClass = "anonymous";
 
 export const authenticatedClass = "authenticated";
 
-/** The class of requests that MCP tools send, if it is configured. */
+/** The class of requests that MCP tools send. It applies only if a budget is configured for it. */
 export const mcpClass = "mcp";
 
 /** Maximum capacity: a number in a header has at most 12 digits before the point, 3 after it. */

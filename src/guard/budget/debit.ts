@@ -1,6 +1,6 @@
 import type { OperationProtection } from "../operation_protection.ts";
 
-/** Items in the body of a request that are rows of another resource, with its protection. */
+/** The rows of another resource in a request's body, and the protection of that resource. */
 export interface EmbeddedItems {
   readonly protection: OperationProtection;
   readonly count: number;

@@ -65,7 +65,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#total;
   }
 
-  /** Returns true if too few tokens are left, as far as this process knows, without the store. */
+  /** Returns true if too few tokens are left, as far as this process knows. Calls no store. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -137,7 +137,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       }
       return this.#result(drawn.isGranted, drawn.amount);
     } catch (error) {
-      // The error was reported. If the store may have taken back the leased tokens, they are lost.
+      // `update` has reported the error. The leased tokens are kept only if nothing was written.
       if (error instanceof StoreError && error.kind === "unavailable") this.#held += held;
       return this.#takeWithoutStore(demand);
     }
@@ -151,7 +151,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // The error was reported. The next request calls the store again.
+      // `update` has reported the error. The next request calls the store again.
       this.#held = 0;
     }
   }
@@ -174,9 +174,9 @@ export class LocalTokenAllowance implements LeaseHolder {
   }
 
   /**
-   * Applies the result of a draw. Leased tokens are kept until the bucket would be full again, and
-   * at least for a second. In this second, they can exceed the capacity by one second's refill.
-   * Therefore the requests of a caller far from the limit rarely wait for the store.
+   * Applies the result of a draw. Leased tokens are kept until the stored bucket is full again, and
+   * for at least a second, so that a caller far from the limit rarely waits for the store. In this
+   * second, the bucket and the lease together can exceed the capacity by one second's refill.
    */
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
@@ -221,13 +221,13 @@ interface TokenDemand {
   readonly toFloor: boolean;
   /**
    * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
-   * returns them. Otherwise several requests could each hold too few of the last tokens.
+   * puts them back. Otherwise several requests could divide the last tokens, and all would fail.
    */
   readonly taken: number;
 }
 
 interface BucketRecord extends Bucket {
-  /** Number of changes of the record. It differs even if the number of tokens is the same again. */
+  /** How often the record was changed. It differs between records with equal numbers of tokens. */
   readonly changes: number;
 }
 
@@ -239,7 +239,7 @@ interface DrawRequest extends TokenDemand {
   /** Number of leased tokens that this process keeps. They are included in `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** The tokens of a request, from which the size of the next lease follows; 0 for no lease. */
+  /** Number of tokens of the request for which to size the next lease; 0 for no lease. */
   readonly shareFor: number;
 }
 
@@ -286,8 +286,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has written, this process knows more exactly when tokens were spent. A
-  // missing record has expired, because the bucket was full.
+  // If no other process has changed the record, this process knows more exactly when tokens were
+  // spent. A record that is missing has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));

@@ -32,7 +32,7 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/** Returns the 429 for a limit with less than `amount` tokens; Retry-After if waiting helps. */
+/** Returns the 429 for a caller with fewer than `amount` tokens; Retry-After if waiting helps. */
 export function rateLimitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,
@@ -45,7 +45,7 @@ export function rateLimitProblem(
   return new Problem(slug, details[slug], { headers });
 }
 
-/** Returns the whole seconds until there are `amount` tokens; null if there never are. */
+/** Returns the whole seconds until the bucket has `amount` tokens; null if it never will. */
 export function secondsUntilTokens(
   amount: number,
   { limit, left }: RateLimitState,

@@ -43,13 +43,13 @@ export class RequestBudget {
 
   /**
    * Number of tokens that the bucket lacks for the whole cost. A batch counts in full even if it
-   * exceeds the bucket's capacity: the largest batches would otherwise need the least work.
+   * exceeds the bucket's capacity. Otherwise the largest batches would need the easiest challenges.
    */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if this number of items is paid for. A full bucket pays for any number. */
+  /** Returns true if the items are paid for. All tokens of a full bucket pay for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
@@ -82,7 +82,7 @@ export class RequestBudget {
     this.#refund(this.#taken - cost);
   }
 
-  /** Refunds all tokens, but nothing of what a challenge has paid. */
+  /** Refunds all taken tokens. The part of the cost that a challenge has paid is not refunded. */
   refundAll(): void {
     this.#refund(this.#taken);
   }
@@ -106,8 +106,8 @@ export class RequestBudget {
 }
 
 /**
- * Applies one rate limit or budget to all callers in all processes. It is exact when few tokens are
- * left. When many are left, a process leases some tokens, and takes these without the store.
+ * Applies one rate limit or budget to all callers in all processes. The limit is exact when few
+ * tokens are left. When many are left, a process leases some, and spends them without the store.
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
@@ -130,7 +130,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes more tokens for a request that has `taken`. If too few are left, puts `taken` back. */
+  /** Takes `amount` more tokens. If too few are left, puts the `taken` ones of the request back. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }

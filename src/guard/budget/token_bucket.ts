@@ -4,7 +4,7 @@ import type { RateLimitOptions } from "../resource_protection_options.ts";
 /** A caller's tokens at some time. */
 export interface Bucket {
   readonly tokens: number;
-  /** When the tokens were counted, in ms since 1970, or when the time window began. */
+  /** The time when the tokens were counted, or when the time window began, in ms since 1970. */
   readonly at: number;
 }
 
@@ -15,7 +15,7 @@ export interface BucketPolicy {
   readonly capacity: number;
   /** Value of the `RateLimit-Policy` header: `"budget";q=100;w=60`. */
   readonly header: string;
-  /** Returns the bucket at a later time. Never above the capacity, even if the clock jumps. */
+  /** Returns the bucket at a later time. It never exceeds the capacity, even if the clock jumps. */
   refill(bucket: Bucket, now: number): Bucket;
   /** Returns the milliseconds until the bucket has `amount` tokens. Call `refill` first. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
@@ -52,7 +52,7 @@ export function tokenBucketPolicy(
   };
 }
 
-/** Returns the policy of a bucket that is full again after a window. A request starts a window. */
+/** Returns the policy of a bucket that is full at the start of a window. A request starts it. */
 export function fixedWindowPolicy(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,
@@ -77,9 +77,9 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 }
 
 /**
- * Returns the time of a bucket after the clock has jumped. A small jump is ignored, because the
- * clocks of processes differ: alternating processes would refill the bucket. After a large jump
- * back, the new time counts: otherwise nothing would refill until the clock reaches the old time.
+ * Returns the time of a bucket when the clock shows an earlier time. A small difference is ignored,
+ * because the clocks of processes differ, and two processes could refill the bucket in turn. After
+ * a large jump back, the new time is used: otherwise the bucket would not refill for a long time.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

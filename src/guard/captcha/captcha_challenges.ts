@@ -50,8 +50,8 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
     // The values of a header that was sent twice are joined by ", ", which this pattern rejects.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // Claims the token before its verification: of concurrent requests with the same token, only
-    // one then calls the verifier, even if the provider would accept the token twice.
+    // Claims the token before its verification, so that only one of several concurrent requests
+    // with this token calls the verifier: the provider might accept the token twice.
     const claim = await claimToken(id);
     if (claim === null) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
@@ -203,7 +203,7 @@ export function resolveCaptchaOptions(options: CaptchaOptions, isProduction: boo
   return { verifier, tokenHeader };
 }
 
-/** Throws if an option needs a CAPTCHA but there is no verifier, or the verifier has no actions. */
+/** Throws if no verifier is configured, or if it cannot check the action that the option names. */
 export function requireCaptchaVerifier(
   { action }: { readonly action?: string | undefined },
   configured: ResolvedCaptchaOptions | null,

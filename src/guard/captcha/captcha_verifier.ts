@@ -16,14 +16,14 @@
 export interface CaptchaVerifier {
   /** Name of the CAPTCHA provider, which the client reads in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** Public key that the client needs to show the CAPTCHA, in `Service-Captcha-Sitekey`. */
+  /** Public key with which to show the CAPTCHA. The client reads it in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
    * Verifies a token. Called once for each token. The token is refused after an error, and after
    * any result except `true` and `{ kind: "passed" }`.
    */
   verify(question: CaptchaQuestion): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
-  /** False if the verifier cannot check actions: to configure an action is then an error. */
+  /** False if the verifier cannot check actions: an option with an action is then an error. */
   readonly hasActions?: boolean | undefined;
   /** True if the keys accept every token: the app then does not start in production. */
   readonly usesTestKeys?: boolean | undefined;
@@ -37,7 +37,7 @@ export interface CaptchaQuestion {
   readonly action: string | undefined;
   /** The client's address, or undefined if it is unknown. */
   readonly remoteIp: string | undefined;
-  /** A UUID of this verification, which stays the same if the token is sent again. */
+  /** A UUID of this call. A verifier that asks its provider again can send the UUID again. */
   readonly id: string;
   /** Aborts after 5 seconds, because the request does not wait longer. */
   readonly signal: AbortSignal;

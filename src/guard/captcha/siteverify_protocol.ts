@@ -5,7 +5,7 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import { headerTextOptionRule } from "./captcha_challenges.ts";
 import type { CaptchaAnswer, CaptchaQuestion, CaptchaVerifier } from "./captcha_verifier.ts";
 
-/** The options for the protocol "siteverify", which all these CAPTCHA vendors use. */
+/** The options for the protocol "siteverify" of Turnstile, hCaptcha and reCAPTCHA. */
 export interface SiteVerifyOptions {
   /** The public key of your site at the vendor. */
   readonly siteKey: string;
@@ -205,7 +205,7 @@ export function hcaptcha(options: SiteVerifyOptions): CaptchaVerifier {
 
 /** Options of {@link recaptcha}. */
 export interface RecaptchaOptions extends SiteVerifyOptions {
-  /** Minimum score of reCAPTCHA v3, 0 to 1. Tokens of a v2 key have no score and never pass. */
+  /** Minimum score of reCAPTCHA v3, 0 to 1. Tokens without a score (v2) are then refused. */
   readonly minScore?: number | undefined;
 }
 

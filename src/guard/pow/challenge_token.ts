@@ -21,7 +21,7 @@ export type ChallengeTokens = ReturnType<typeof createChallengeTokens>;
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes, i.e. one block of the HMAC: version, difficulty, expiry (6 bytes,
+ * payload has 48 bytes, which fit in one block of SHA-256: version, difficulty, expiry (6 bytes,
  * milliseconds), random bytes, fingerprint. Each field has a fixed place, so that no byte can
  * belong to another field. The first secret signs, and all secrets verify.
  */

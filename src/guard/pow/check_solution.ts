@@ -18,7 +18,7 @@ export type CheckSolution = (
 
 /** A valid solution that is not marked as used yet. */
 export interface PowSolution {
-  /** The challenge's id, which all its solutions have. A claim of the id uses up the challenge. */
+  /** The id of the challenge. A claim of this id uses up the challenge with all its solutions. */
   readonly id: string;
   /** Time until which the claim must be kept, in milliseconds since 1970. */
   readonly claimUntilMs: number;
@@ -36,7 +36,7 @@ const skewMs = 5_000;
 /** How long a claim is kept after its token has expired, in ms, because clocks may differ. */
 const claimMarginMs = 60_000;
 
-/** Creates the function that checks solutions. Only the difficulty in the signed token counts. */
+/** Creates the function that checks solutions. It reads the difficulty in the signed token only. */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, challengeTtlMs, clock } = parts;
   return (headers, facts, difficulty) => {

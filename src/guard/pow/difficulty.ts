@@ -7,7 +7,7 @@ export interface TrustQuestion {
   readonly user: User | null;
   /** The request for which proof of work is required. */
   readonly request: Request;
-  /** `endpoint` if the operation always requires it, `budget` if the budget is used up. */
+  /** `endpoint` if the operation always requires work, `budget` if the budget is used up. */
   readonly reason: "endpoint" | "budget";
   /** Number of tokens that the budget lacks for the request; 0 for the reason `endpoint`. */
   readonly deficit: number;
@@ -18,7 +18,7 @@ export interface TrustQuestion {
 /** A hook that returns the difficulty for a request; 0 requires no work. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
-/** Maximum difficulty: about a minute of work for a laptop, before the challenge expires. */
+/** Maximum difficulty: about a minute of work for all cores of a fast laptop. */
 export const maxDifficulty = 32;
 
 /**
@@ -44,8 +44,8 @@ export async function callTrustHook(
 }
 
 /**
- * Returns the difficulty when the budget is used up. If any token is missing, adds one bit, which
- * doubles the work. Each doubling of the missing tokens relative to the capacity adds another bit.
+ * Returns the difficulty when the budget is used up. Each bit doubles the work. Adds one bit if
+ * up to `capacity` tokens are missing, two bits up to 3 * `capacity`, three up to 7 * `capacity`.
  */
 export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;

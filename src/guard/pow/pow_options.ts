@@ -23,7 +23,7 @@ export interface PowOptions {
 export const powOptionRules = groupOf<PowOptions>()({
   secret: secretOptionRule(),
   difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-  // A token has six bytes for its expiry.
+  // The maximum keeps the expiry within the six bytes that a token has for it.
   challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
   trust: callback<Trust>(),
 });

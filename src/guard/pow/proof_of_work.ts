@@ -12,7 +12,7 @@ import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest, PowGate } from "../operation_protection.ts";
 import { callTrustHook, difficultyOverBudget } from "./difficulty.ts";
 
-/** Issues proof-of-work challenges, and accepts one solution of each. */
+/** Issues proof-of-work challenges, and accepts one solution of each challenge. */
 export type ProofOfWork = ReturnType<typeof createProofOfWork>;
 
 interface UsedSolution {
@@ -50,7 +50,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
 
   async function take({ id, claimUntilMs }: PowSolution): Promise<UsedSolution | "replayed"> {
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads the number of returns only now, because another request can have increased it.
+    // Reads `returns` at each call, because another request can have increased the number.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution stays unused, and the client can send it again.
@@ -106,7 +106,7 @@ interface KnownSolution {
   readonly returns: number;
 }
 
-/** How long a solution is refused without the store while another request uses it, in ms. */
+/** How long a solution that another request uses is refused without calling the store, in ms. */
 const replayMemoryMs = 1_000;
 
 /** How many refused requests can use a solution before the successful one. */

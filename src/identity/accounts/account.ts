@@ -29,10 +29,9 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Both end the account's sessions while it is disabled,
- * so that no earlier session becomes valid again, even if a process is killed between the writes or
- * no request has used the session in the meantime. One write cannot do both, because accounts and
- * sessions may be in different stores.
+ * Disables an account, or enables it again. Both changes also end the account's sessions, while the
+ * account is disabled. No earlier session then becomes valid again, even if the process is killed
+ * after the first write. One write is not possible: sessions may be in another store than accounts.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -55,7 +54,7 @@ export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns the members of a user that responses contain. The other members are only for scopes. */
+/** Returns the members of a user that responses contain. Other members are for access rules. */
 export function userForResponse(
   { id, email, name, roles }: User,
 ): Readonly<Record<string, unknown>> {
@@ -63,8 +62,8 @@ export function userForResponse(
 }
 
 /**
- * Returns the version of an account's password. A new password invalidates all rights that the old
- * one granted. The hash is salted, so the version reveals nothing about the password.
+ * Returns a string that changes with an account's password. Stored sessions and reset links contain
+ * it, so a new password makes them invalid. The hash is salted, so the string reveals no password.
  */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,

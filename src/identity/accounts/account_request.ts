@@ -86,7 +86,7 @@ export class AccountFields {
   }
 }
 
-/** Returns a user's name, or null. Rejects line breaks, which would start a new mail header. */
+/** Returns a user's name, or null. Rejects line breaks, which would start a new email header. */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);
   if (name !== null && controlCharacter.test(name)) {
@@ -100,7 +100,7 @@ const maxNameLength = 200;
 /** Characters that no name can contain, including line and paragraph separators. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
-/** Returns the problem for an unknown, used or expired token from a mail. */
+/** Returns the problem for an unknown, used or expired token from an email. */
 export function invalidTokenProblem(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];
   return new Problem(

@@ -203,7 +203,7 @@ async function answer<Input>(
 
 const empty = new Uint8Array();
 
-/** Throws a 403 for a page of another origin, so that it can neither log in nor log out. */
+/** Throws a 403 if a page of another origin sends the request: it must not log users in or out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
   throw new Problem(
@@ -234,7 +234,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request for the guard, without user: logins count against the IP address. */
+/** Returns the request for the guard. It has no user: logins count against the IP address. */
 function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,

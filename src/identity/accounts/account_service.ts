@@ -22,11 +22,11 @@ export interface AccountService {
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginLimiter;
-  /** Sends a mail. Never rejects. */
+  /** Sends an email. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
-  /** The deployer's pages to which links in mails lead. */
+  /** The deployer's pages to which links in emails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** Runs work after the response, whose time then does not reveal if an account exists. */
+  /** Runs work after the response: its timing then does not reveal if an account exists. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 import { type Observer, runAfterPendingIo } from "../../runtime/runtime.ts";
 
-/** Runs work after responses. Closing the app waits for it. */
+/** Runs work after responses were sent. When the app closes, it waits for all such work. */
 export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();

@@ -58,7 +58,7 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** Returns the account if the password is right, or else null, after the same time. */
+/** Returns the account if the password is right, or else null. Both results take the same time. */
 async function verified(
   { identity }: AccountRequest,
   account: Account | null,

@@ -184,7 +184,7 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** Returns the count; 0 if its hour is over but still stored. */
+/** Returns the stored count, or 0 if there is none or its hour is over. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value

@@ -1,31 +1,31 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import { controlCharacter } from "./account_request.ts";
 
-/** The kind of a mail. */
+/** The kind of an email. */
 export type MailKind =
-  /** The link in the mail creates the account. */
+  /** The link in the email creates the account. */
   | "verify-email"
-  /** The address of a signup already has an account. The mail has no link. */
+  /** The address of a signup already has an account. The email has no link. */
   | "account-exists"
-  /** The link in the mail leads to the page for a new password. */
+  /** The link in the email leads to the page for a new password. */
   | "reset-password"
-  /** The user's password has changed. The mail has no link. */
+  /** The user's password has changed. The email has no link. */
   | "password-changed";
 
-/** A mail to a user. `sendMail` of the application writes its text. */
+/** An email to a user. The application writes its subject and text in `sendMail`. */
 export interface Mail {
-  /** The kind of the mail. */
+  /** The kind of the email. */
   readonly kind: MailKind;
-  /** The receiver of the mail. */
+  /** The receiver of the email. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The deployer's page with the token after `#token=`; null for a mail without a link. */
+  /** The URL of the deployer's page, with `#token=…`; null for an email without a link. */
   readonly link: string | null;
 }
 
-/** Sends a mail. Errors are reported to the operator, but not to clients. */
+/** Sends an email. Errors are reported to the operator, but not to clients. */
 export type SendMail = (mail: Mail) => void | Promise<void>;
 
-/** Creates the function that sends mails and never rejects. Without `send`, it prints them. */
+/** Creates the function that sends emails and never rejects. Without `send`, it prints them. */
 export function createMails(
   send: SendMail | undefined,
   { observe }: Pick<Runtime, "observe">,
@@ -34,10 +34,10 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Other programs can write names, in which a line break would start a new mail header.
+      // Other programs may have stored a name with a line break, which would start a new header.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
-      // The client already has its response, and can request another mail.
+      // The client already has its response, and can request another email.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };

@@ -133,7 +133,7 @@ async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): P
   }
 }
 
-/** Wraps accounts, so that an address is found by each spelling of its domain. */
+/** Wraps accounts, so that each spelling of an e-mail address's domain finds the account. */
 function withEmailSpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
     // Looks up all spellings, so that the response time does not depend on which one exists.
@@ -213,7 +213,7 @@ function setOf(account: Account): KeyValueMutation {
   return { kind: "set", key: accountKey(account.id), value: account };
 }
 
-/** Returns the key of an account. Ids come from sessions, so they are not too long. */
+/** Returns the key of an account. Ids come from sessions, so they are short enough for a key. */
 function accountKey(id: string): KeyValueKey {
   return ["account", id];
 }

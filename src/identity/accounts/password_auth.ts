@@ -20,7 +20,7 @@ import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
  * Returns the authenticator for accounts with passwords. Below `{basePath}/auth`, it serves signup,
- * login, logout, password resets and changes. A session is a cookie or `Authorization: Bearer`.
+ * login, logout, password resets and changes. Clients send sessions as a cookie or a bearer token.
  *
  * @throws {Error} If an option is invalid. The message names the option.
  * @example
@@ -85,7 +85,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch is stored without expiry: the service's sessions may last longer than known here.
+      // The epoch is stored without expiry, because the lifetime of sessions is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };
@@ -145,8 +145,8 @@ async function openService(
 }
 
 /**
- * Returns the pages to which mails link, from the configuration alone: with a request's `Host`, an
- * attacker could receive the token. Throws a plain Error for `sendMail` without pages.
+ * Returns the pages to which links in emails lead. The pages never depend on a request's `Host`,
+ * by which an attacker could receive the token. Throws a plain Error for `sendMail` without pages.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

@@ -37,9 +37,9 @@ export interface PasswordAuthOptions {
   readonly sessions?: SessionOptions | undefined;
   /** The rules for new passwords, and how they are hashed. */
   readonly passwords?: PasswordOptions | undefined;
-  /** Sends a mail. Default: in development, the link is printed instead. */
+  /** Sends an email. Default: in development, the link is printed instead. */
   readonly sendMail?: SendMail | undefined;
-  /** The pages to which links in mails lead. Required with `sendMail`. */
+  /** The pages to which links in emails lead. Required with `sendMail`. */
   readonly links?: LinkOptions | undefined;
 }
 
@@ -120,8 +120,8 @@ export interface SignupOptions extends AccountGateOptions {
   /** The tokens that a signup takes from the budget of the client's IP address. Default: 1. */
   readonly cost?: number | undefined;
   /**
-   * True to create an account only after the link in its mail was followed. If false, a signup
-   * reveals if an address has an account. Default: true.
+   * True to create an account only after its owner has followed the link in the email. If false, a
+   * signup reveals if an address has an account. Default: true.
    */
   readonly verify?: boolean | undefined;
   /** The roles of a new account. Default: the default value of the column, or no roles. */
@@ -164,7 +164,7 @@ export type RefusePassword = (
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The deployer's pages to which links in mails lead. These pages send the token to the service. */
+/** The deployer's pages to which links in emails lead. They send the token to the service. */
 export interface LinkOptions {
   /** The URL of the page that sends `{ token }` to `POST /auth/verify`. */
   readonly verify: string;
