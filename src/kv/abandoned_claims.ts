@@ -1,7 +1,8 @@
 /**
- * Claims of keys (records that can be created only once) whose requests were refused, because the
- * store did not respond. The store may still write these records later. This process ignores such
- * records, and removes them for other processes, so that the requests can be sent again.
+ * Abandoned claims. A claim is a record that can be created only once. If the store does not
+ * respond, the service refuses the request that needs the claim, but the store may still write the
+ * record later. This process then ignores the record, and deletes it for other processes, so that
+ * the client can send the request again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
@@ -13,7 +14,7 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores the record with this id. Calls `remove` to delete it when `sent` has ended. */
+  /** Ignores the record with this id. Calls `remove` to delete it after the write `sent`. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;

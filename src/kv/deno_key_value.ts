@@ -184,9 +184,9 @@ function sameStates(left: readonly KeyValueCheck[], right: readonly KeyValueChec
 
 /**
  * Creates a {@link KeyValue} from a Deno KV, and adds guarantees that Deno KV lacks: operations
- * have timeouts, and are retried after two processes have collided at one file. Records disappear
- * at their expiry, not up to a minute later. If the acknowledgement of a commit is lost, its
- * outcome is determined. `release` is called when the store is closed.
+ * have timeouts, and are repeated if another process has locked the file. Records disappear at
+ * their expiry, not up to a minute later. If the acknowledgement of a commit is lost, the store is
+ * read to find out if the commit happened. `release` is called when the store is closed.
  */
 export function createDenoKeyValue(
   kv: DenoKv,

@@ -15,12 +15,9 @@ export interface DenoKv {
   close(): void;
 }
 
-/**
- * Returns Deno's function that opens a Deno KV, or undefined without `--unstable-kv` and on other
- * platforms. Programs without `deno.unstable` in `lib` have no type for it.
- */
+/** Returns the function `Deno.openKv`; undefined without `--unstable-kv`, and outside Deno. */
 export function findDenoOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {
-  // The cast replaces a type that exists only in some programs.
+  // The cast is safe. The type of `openKv` exists only in programs with `deno.unstable` in `lib`.
   const { Deno: platform } = globalThis as {
     Deno?: { openKv?: (path: string) => Promise<DenoKv> };
   };

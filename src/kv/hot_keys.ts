@@ -21,10 +21,10 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /**
- * Changes hot keys: keys whose records many requests change at the same time. If each request read
- * and wrote its own change, most would collide: 64 requests for one key took 2 s. Instead, all
- * waiting changes share one read and one checked commit, in order of arrival. One commit contains
- * up to ten keys.
+ * Changes hot keys: keys whose records many requests change at the same time. With a separate read
+ * and commit for each request, most commits would conflict: 64 requests for one key took 2 s.
+ * Instead, all waiting changes of a key share one read and one commit, in order of arrival. One
+ * commit contains up to ten keys.
  */
 export class HotKeys {
   readonly #store: KeyValue;
@@ -41,9 +41,9 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key. `change` also receives the values of the related records `reads`.
-   * It is called again with new values if another process was faster, so it must have no side
-   * effects. If it throws, the promise rejects with its error and nothing is stored.
+   * Changes the record of a key. `change` also receives the values of the related keys `reads`. It
+   * must have no side effects: after a conflict with another process, it is called again with new
+   * values. If `change` throws, the promise rejects with the error, and the record is not changed.
    */
   update<Result>(
     key: KeyValueKey,
@@ -97,8 +97,8 @@ export class HotKeys {
   }
 
   /**
-   * Returns true if a batch may start. While another batch runs, keys wait for others to share a
-   * commit, which costs the same for ten keys as for one. They wait at most {@link maxGroupingMs}.
+   * Returns true if a batch may start. While another batch runs, a key waits for further keys, at
+   * most {@link maxGroupingMs}, because a commit of ten keys costs as much as a commit of one key.
    */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
@@ -147,8 +147,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the records of the keys before, or together with, their related records. If a related
-   * record changes later, the check of the key fails.
+   * Reads the related records after the hot keys, or in the same snapshot. A later change of a
+   * related record also changes its hot key, so that the check of the hot key fails.
    */
   async #read(
     queues: readonly KeyQueue[],
@@ -190,7 +190,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after another process changed a key. Divides several keys into halves to find it. */
+  /** Retries after a conflict. Divides several keys into halves, to isolate the changed key. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);

@@ -11,15 +11,16 @@ export interface KeyChange<Result> {
     | undefined;
   /**
    * Related records to write in the same commit. A change that reads or writes related records must
-   * also set the hot key's record: its check then covers them. No other commit may overwrite the
-   * first related record, because it proves the commit if the acknowledgement is lost.
+   * also set the hot key's record, because the commit checks only this record for conflicts. No
+   * other commit may overwrite the first related record: if the acknowledgement is lost, the store
+   * reads this record to find out if the commit happened.
    */
   readonly relatedMutations?: readonly KeyValueMutation[] | undefined;
 }
 
 /**
- * Computes the change of a hot key. Receives the value of its record (undefined if there is none),
- * and the values of the requested related records in the same order.
+ * Computes the change of a hot key. Receives the key's value (undefined if the key has no record),
+ * and the values of the related keys in the order in which the caller requested them.
  */
 export type ComputeChange<Result> = (
   value: unknown,

@@ -26,7 +26,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
 
 /** Returns true if a key begins with all parts of the prefix and has further parts. */
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
-  // If 0xff follows, it escapes a zero byte: the key's part is longer than the prefix's part.
+  // The zero byte at the end of `prefixCode` ends a part of `code` only if 0xff does not follow.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
@@ -88,7 +88,7 @@ function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   }
 }
 
-// deno-lint-ignore no-control-regex -- the bytes of UTF-8 that are their own characters
+// deno-lint-ignore no-control-regex -- ASCII includes control characters
 const ascii = /^[\x00-\x7f]*$/;
 
 function encodeText(text: string): string {

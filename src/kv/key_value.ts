@@ -1,10 +1,10 @@
 /**
  * The interface of key-value stores: small records under keys, which all processes with the same
- * store share. A write is data: checks and mutations that take effect together or not at all. There
- * is no operation to add to a counter, because it would overflow silently: a counter is read,
- * checked and set.
+ * store share. A write consists of checks and mutations, which take effect together or not at all.
+ * There is no operation that adds to a counter, because the counter could overflow silently. The
+ * caller reads the counter, checks it and sets it.
  *
- * An error of the calling code is a plain Error. A store that does not respond is a
+ * A mistake in the calling code causes a plain Error. A store that does not respond throws a
  * {@link StoreError}, which the client receives as a 503 `store-unavailable`.
  */
 export interface KeyValue {
@@ -54,7 +54,7 @@ export interface KeyValuePage {
   readonly reverse?: boolean | undefined;
 }
 
-/** A write to a key-value store as data. */
+/** A write to a key-value store: checks and mutations. */
 export interface KeyValueCommit {
   /** The checks, at most ten, which is the smallest limit of the supported stores. */
   readonly checks?: readonly KeyValueCheck[] | undefined;
@@ -63,7 +63,7 @@ export interface KeyValueCommit {
   /**
    * The key of a record that this commit sets. If the acknowledgement is lost, the store reads the
    * record to find out if the commit happened. Other commits must not overwrite the record, for
-   * example because each one checks that it does not exist.
+   * example because each commit checks that the record does not exist.
    */
   readonly claim?: KeyValueKey | undefined;
   /**
@@ -95,9 +95,9 @@ export type KeyValueMutation =
     /** The lifetime of the record, in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
-     * The client to which the record belongs. A store of limited size reserves a part of its space
-     * for such records. When this space is full, the store drops the oldest record of the client
-     * with the most bytes.
+     * The client to which the record belongs. In a store of limited size, records with a `share`
+     * can use only a part of the space. When this part is full, the store drops the oldest record
+     * of the client with the most bytes.
      */
     readonly share?: string | undefined;
     /** True for records that may use an extra part of the space, which other records cannot use. */

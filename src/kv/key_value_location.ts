@@ -22,8 +22,8 @@ export function storeLocationMistake(kv: string): string | null {
 }
 
 /**
- * Returns an error message for a path that ends like a companion file of a SQLite database, e.g.
- * `-wal`. SQLite would read and delete such a file when it opens the database. Otherwise null.
+ * Returns an error message if a path ends like a companion file of a SQLite database (e.g. `-wal`),
+ * else null. When SQLite opens the database `a.db`, it reads and deletes the file `a.db-wal`.
  */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

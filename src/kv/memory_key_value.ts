@@ -13,10 +13,11 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * Creates a {@link KeyValue} in the memory of this process, invisible for other processes. When it
- * contains `maxBytes`, it refuses commits that add records, so that clients cannot fill the memory.
- * Records with a `share` can use half of `maxBytes`, and are dropped to make room for other records
- * with a `share` and for reserved records, which can use an additional eighth.
+ * Creates a {@link KeyValue} in the memory of this process, which other processes cannot read. When
+ * it contains `maxBytes`, it refuses commits that add records, so that clients cannot fill the
+ * memory. Records with a `share` can use half of `maxBytes`. The store drops them to make room for
+ * new records with a `share` and for reserved records. For reserved records, the limit is an eighth
+ * higher than `maxBytes`.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);
@@ -141,7 +142,7 @@ class MemoryRecords {
     if (hasRoom()) return;
     this.#sweepForRoom();
     while (!hasRoom()) {
-      // A record without a share must not displace the records of clients.
+      // Only records with a `share` and reserved records displace existing records.
       const code = shared > 0 || isReserved ? this.#shares.next() : null;
       if (code === null) {
         throw new StoreError("unavailable", new Error(`It holds ${this.#maxBytes} bytes already`));

@@ -162,15 +162,15 @@ interface StartedOperation {
 }
 
 /**
- * The circuit breaker of a key-value store withholds operations from a store that does not respond.
- * An operation cannot be cancelled once it was sent. Deno's client of KV Connect carries it out
- * after the outage, however long ago its request was refused. Therefore only a limited number of
- * operations is sent between two responses; the others wait for the next response until their
- * deadline. After half a second without a response of the store, a probe, which is a read without a
- * record, must succeed first. A slow store delays operations. Once an operation has missed its
- * deadline, no operation is sent.
+ * The circuit breaker of a key-value store sends few operations to a store that does not respond.
+ * An operation that was sent cannot be cancelled: Deno's client of KV Connect carries it out after
+ * the outage, even if the service has long refused the request. Therefore only a limited number of
+ * operations is sent between two responses. Further operations wait for a response until their
+ * deadline. If the store was silent for half a second, it must first respond to a probe, which
+ * reads a missing record. Once an operation has missed its deadline, further operations fail if a
+ * probe has no response within half a second.
  *
- * An error counts as a response: a store that refuses does not make requests wait.
+ * A response with an error is also a response, so a store that returns errors delays no operation.
  */
 class CircuitBreaker {
   readonly #clock: Clock;
@@ -191,9 +191,9 @@ class CircuitBreaker {
   }
 
   /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
-   * caller must call this function again. The promise rejects with a `StoreError` if the store does
-   * not respond; the operation was then not sent.
+   * Returns null if an operation may be sent now. Otherwise returns a promise. When the promise
+   * resolves, the caller must call this function again. If the store does not respond, the promise
+   * rejects with a `StoreError`, and the caller must not send the operation.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -212,7 +212,7 @@ class CircuitBreaker {
     return operation;
   }
 
-  /** Records a response of the store, also one for an operation that has already been refused. */
+  /** Records a response of the store, even if its operation has already missed its deadline. */
   recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
@@ -244,7 +244,7 @@ class CircuitBreaker {
     }
   }
 
-  /** Sends a probe (a read without effect), which has no response until an outage ends. */
+  /** Sends a probe (a read of a missing record). In an outage, the response arrives at its end. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -277,8 +277,8 @@ function silent(): StoreError {
 }
 
 /**
- * Opens the file of a key-value store. While another process creates the file, Deno does not wait
- * for its lock, so this tries again. Rejects with the last error after three seconds.
+ * Opens the file of a key-value store. While another process creates and locks the file, Deno fails
+ * immediately. Therefore this function tries again, and rejects with the error after three seconds.
  */
 export async function openWhenUnlocked<T>(
   open: () => Promise<T>,

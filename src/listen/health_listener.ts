@@ -9,7 +9,7 @@ export interface ListenAddress {
 
 export interface HealthListenerOptions {
   readonly address: ListenAddress;
-  /** Maximum number of connections that can wait for their requests. */
+  /** Maximum number of connections whose clients have not yet sent a complete request. */
   readonly maxWaiting: number;
   readonly answer: (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
   readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface HealthListenerOptions {
 
 /**
  * Starts a listener for a process without free file descriptors. It responds to `/healthz`, and to
- * other requests with 503. Only a few connections can wait for their request, and a new one
- * replaces the oldest, so that no client can block others. Throws if it cannot listen.
+ * other requests with 503. If too many connections have sent no request, the oldest is closed, so
+ * that no client can block other clients. Throws if it cannot listen.
  */
 export function listenForHealth(options: HealthListenerOptions) {
   const { address, address: { hostname, port }, maxWaiting, clock } = options;

@@ -28,7 +28,7 @@ export interface ListenOptions {
    * option. Works only on Linux, and Deno needs `--unstable-net`. Default: false.
    */
   readonly reusePort?: boolean | undefined;
-  /** Called when connections are accepted. Without it, the observer receives `listening`. */
+  /** Called when the listener starts. Without this function, the observer receives `listening`. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** How long requests can take to finish after `stop()`, in milliseconds. Default: 10,000. */
   readonly stopDeadlineMs?: number | undefined;
@@ -223,8 +223,8 @@ function endingConnection(response: Response): Response {
 }
 
 /**
- * Waits until the deadline. Deno cannot close the connections of a listener that is shutting down
- * (an abort throws), so they remain until their clients close them or the process ends.
+ * Waits until the listener has finished, at most until the deadline. During a shutdown, Deno cannot
+ * close connections (an abort throws): only the client or the end of the process closes them.
  */
 async function untilDeadline(
   finished: Promise<void> | undefined,

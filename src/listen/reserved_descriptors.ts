@@ -5,8 +5,9 @@ import {
 } from "../runtime/spare_descriptors.ts";
 
 /**
- * Reserves file descriptors. They are closed when the process has no free ones left: any client can
- * use up descriptors by idle connections. Reserves none if the null device may not be opened.
+ * Reserves file descriptors by opening the null device. Any client can use up all other descriptors
+ * by idle connections. The listener then calls `release`, which closes the reserved descriptors.
+ * Reserves nothing if the process may not open the null device.
  */
 export function reserveDescriptors() {
   if (!mayOpenNullDevice()) return noReserve;
@@ -20,7 +21,7 @@ export function reserveDescriptors() {
   return {
     /** Number of reserved descriptors; 0 if the process cannot reserve any. */
     size,
-    /** Closes the reserved descriptors, so that the process can open other files and connections. */
+    /** Closes the reserved descriptors, so that the process can open files and connections. */
     release() {
       closeSpareDescriptors(held);
       held = [];

@@ -28,8 +28,8 @@ export interface PasswordHasher {
 }
 
 /**
- * Creates the functions that hash passwords. They use one thread less than there are processors, so
- * that logins do not block the event loop. Waiting requests of different IP addresses take turns.
+ * Creates the functions that hash passwords. On a machine with several processors, they leave one
+ * processor free, so that logins do not delay other requests. Waiting IP addresses take turns.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
@@ -39,7 +39,7 @@ export function createPasswords(
   const inTurn = hashQueue(runtime);
   let fake: Promise<string> | null = null;
   return {
-    /** Returns the hash of a password with its parameters and with a new salt. */
+    /** Returns a new hash of a password, as a string that includes the salt and the parameters. */
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
     /**
@@ -133,8 +133,8 @@ const maxWaiting = 256;
 const maxWaitMs = 30_000;
 
 /**
- * Returns the function that runs a client's work when a thread is free. IP addresses take turns,
- * and each has at most half of the queue. Rejects with a 503 if too many clients wait.
+ * Creates a function that runs a client's work when a thread is free. IP addresses take turns, and
+ * each has at most half of the queue. If too many clients wait, the function rejects with a 503.
  */
 function hashQueue({ clock }: Pick<Runtime, "clock">) {
   const turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);

@@ -8,7 +8,7 @@ import { createAccountWithNewPassword } from "./sign_up.ts";
 import { readNewPassword, requireGoodPassword } from "./password_rules.ts";
 import { countMail } from "../signups/mail_limits.ts";
 
-/** The right to set a new password. It is stored under the hash of the token in the mail. */
+/** A requested password reset. It is stored under the hash of the token in the e-mail. */
 interface PasswordReset {
   readonly userId: string;
   /** The version of the old password: the link becomes invalid when the password changes. */
@@ -37,8 +37,9 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 }
 
 /**
- * `POST /password/reset`: sets a new password by the token of a mail. Ends all sessions and starts
- * none, because others may have read the mail. The token of a signup creates the account.
+ * `POST /password/reset`: sets a new password for a client that has the token from an e-mail. Ends
+ * all sessions, and starts no session, because other people may have read the e-mail. A token from
+ * the e-mail of a signup creates the account.
  */
 export async function resetPassword(
   call: AccountRequest,

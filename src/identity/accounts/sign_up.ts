@@ -17,7 +17,7 @@ import { readSignupCookie } from "../signups/signup_cookie.ts";
 
 export type SignupFields = ReturnType<typeof readSignup>;
 
-/** A signup before its link was followed. It is stored under the hash of the link's token. */
+/** A signup whose account does not exist yet. It is stored under the hash of a random token. */
 interface PendingSignup extends Pick<Account, "email" | "name" | "passwordHash"> {
   readonly expiresAt: number;
 }
@@ -33,10 +33,11 @@ export function readSignup({ fields }: AccountRequest, service: AccountService) 
 }
 
 /**
- * Signs a user up. If addresses are verified, the response does not reveal if the address has an
- * account. The owner of an existing account then receives a mail. A new account is created when the
- * link in its mail is followed, in this browser or with the password of this signup. Therefore a
- * stranger cannot prepare an account for the address of another user.
+ * Signs a user up. With `signup.verify`, the response does not reveal if the address already has an
+ * account: in both cases, the service sends an e-mail to the address. For a new address, the e-mail
+ * contains a link. The account is created when the link is opened in the browser of this signup, or
+ * in another browser with the password of this signup. Without this condition, a stranger could
+ * sign up with the address of another user, who would then open the link.
  */
 export async function signUp(
   call: AccountRequest,
@@ -68,9 +69,9 @@ export function readVerifyEmail({ fields }: AccountRequest) {
 }
 
 /**
- * `POST /verify`: creates the account of a signup. The token in the mail proves only the address,
- * so the request also needs the signup's password, or the cookie of the browser that signed up. The
- * cookie is valid for all links to the address.
+ * `POST /verify`: creates the account of a signup. The token from the e-mail proves only that the
+ * client can read the e-mails of this address. Therefore the request must also contain the password
+ * of the signup, or the cookie of a browser that has signed up with the same address.
  */
 export async function verifyEmail(
   call: AccountRequest,
@@ -93,8 +94,9 @@ export async function verifyEmail(
 }
 
 /**
- * Creates the account of a signup with a new password, by the token in the signup's mail. Returns
- * null if no signup has this token. Uses only the address of the signup, which a stranger can send.
+ * Creates the account of a signup with a new password. `token` comes from the signup's e-mail. Uses
+ * only the address of the signup, because a stranger may have sent the signup's name and password.
+ * Returns null if no signup has this token.
  */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
@@ -138,7 +140,7 @@ async function addProven(
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
-/** Returns the problem of a link that was followed in another browser, without the password. */
+/** Returns the problem for a link opened in another browser, without the correct password. */
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
@@ -165,7 +167,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // The cookie also confirms links in earlier mails, so it is stored even if no mail is sent.
+  // Stored even if no e-mail is sent: the cookie is also valid with the links of earlier e-mails.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

@@ -13,7 +13,7 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** The column of the user's name; null if there is none. */
+  /** The column of the user's name; null if the table has no such column. */
   readonly name: ColumnInfo | null;
   /** The column of the roles: JSON with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
@@ -113,7 +113,7 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** Runs `work`, and converts database errors to the problems that resources return. */
+/** Runs `work`, and converts a database error to the problem that the client receives. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -179,7 +179,7 @@ export function newRolesError(column: ColumnInfo, roles: readonly string[]): str
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns an error message for several roles in a string column, which stores only one role. */
+/** Returns an error message if the column cannot store these roles. A string stores one role. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

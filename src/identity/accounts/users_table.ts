@@ -28,8 +28,8 @@ export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
 }
 
 /**
- * The table with the accounts if `users` names no other table. It can be served as a resource, as
- * long as its `fields.readable` do not include `passwordHash`.
+ * The table of the accounts, unless the option `users` names another table. It can be served as a
+ * resource, but `fields.readable` must not include `passwordHash`.
  *
  * @example
  * ```ts

@@ -108,19 +108,19 @@ interface KeySetOptions {
   readonly onChange: () => void;
 }
 
-/** Age at which keys are fetched again, in milliseconds. Until then, known keys stay in use. */
+/** Age at which keys are fetched again, in milliseconds. Old keys remain in use if this fails. */
 const maxAgeMs = 10 * 60_000;
-/** Minimum time between two fetches because of unknown keys, in milliseconds. */
+/** Minimum time between two fetches after a fetch has succeeded, in milliseconds. */
 const pauseMs = 60_000;
 /** Minimum time between two fetches while no fetch has succeeded, in milliseconds. */
 const firstPauseMs = 5_000;
-/** Timeout of a fetch, in milliseconds. Requests wait for it only if no keys are known. */
+/** Timeout of a fetch, in milliseconds. A request waits only if its key is unknown. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
 /**
- * The keys of a remote JSON Web Key Set, which are cached. Once keys are known, a server that is
- * slow or fails delays no request. Tokens with an unknown key cause at most one fetch a minute.
+ * The cached keys of a remote JSON Web Key Set. If the server of the key set is slow or fails, only
+ * tokens with an unknown key have to wait. Such tokens cause at most one fetch per minute.
  */
 class KeySet {
   readonly #options: KeySetOptions;
@@ -147,7 +147,7 @@ class KeySet {
     );
   }
 
-  /** Fetches the keys again for a token with an unknown key. Returns null if no keys are newer. */
+  /** Fetches the keys again for a token with an unknown key. Returns null if no fetch succeeded. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);
@@ -220,8 +220,8 @@ interface VerifyOptions
 }
 
 /**
- * Verifies a token (RFC 7515, RFC 7519): its signature by an allowed algorithm, `crit`, its times,
- * issuer and audience. Ignores keys that the token itself contains (`jwk`, `jku`, `x5u`).
+ * Verifies a token (RFC 7515, RFC 7519): algorithm, signature, the header `crit`, times, issuer and
+ * audience. Ignores the headers that contain or link to a key (`jwk`, `jku`, `x5u`).
  */
 async function verifyJwt(
   token: string,
@@ -239,7 +239,7 @@ async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // The function of jose has separate overloads for keys and for functions.
+    // `jwtVerify` has one overload for keys and another overload for functions.
     const { payload } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);

@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
 
-/** Throws a 403 unless an own or trusted page sent the write: browsers add cookies for any page. */
+/** Prevents CSRF: throws a 403 unless a page of this service or a trusted origin sent the write. */
 export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) === true) return;
   throw new Problem(

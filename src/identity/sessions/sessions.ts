@@ -54,7 +54,7 @@ interface SessionRecord {
   readonly beganAt: number;
   /** The last recorded use of the session, in milliseconds since 1970, accurate to a minute. */
   readonly seenAt: number;
-  /** When the session ends even if it is used, in milliseconds since 1970. */
+  /** The time at which the session ends even if it is in use, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
@@ -80,10 +80,10 @@ const maxTokenLength = 100;
 export const sessionPrefix = "ses_";
 
 /**
- * The sessions of an app, in the key-value store by the hashes of their tokens. A session is bound
- * to the password's version at its start, so that a password change ends all sessions by one write,
- * even if the process is killed then. It is also bound to its user's epoch, which a logout on all
- * devices changes.
+ * The sessions of an app, in the key-value store by the hashes of their tokens. A session is valid
+ * only while the user's password is the same as at the start of the session. Therefore the write
+ * that changes the password also ends all sessions of the user. A session also ends when the user
+ * starts a new epoch by a logout on all devices.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -125,7 +125,7 @@ export class Sessions {
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
 
-  /** Ends all sessions of a user, also those that are being started. */
+  /** Ends all sessions of a user, including sessions that are being started. */
   async endAll(userId: string): Promise<void> {
     const { store, maxMs, runtime } = this.#options;
     await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
@@ -219,7 +219,7 @@ export function sessionTokenOfRequest(
 
 /**
  * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
- * cookie. A write with a cookie must come from a page of this service.
+ * cookie. A write with a cookie must come from a page of this service or of a trusted origin.
  */
 export function createSessionAuth(
   { sessions, cookie, trustedOrigins }: SessionAuthOptions,
@@ -231,7 +231,7 @@ export function createSessionAuth(
     // The origin is checked first, so that other sites cannot find out if a session exists.
     if (isCookie && isWriteMethod(request.method)) requireOwnPage(request, trustedOrigins);
     const found = sessions.identify(token);
-    // A session in the cache needs no closure, which would slow down each request.
+    // A cached session is returned without a closure, which would slow down each request.
     if (found instanceof Promise) {
       return found.then((one) => one ?? ended(request, isCookie, cookie));
     }

@@ -1,12 +1,12 @@
 import { type HourlyCounters, networkOfAddress } from "../accounts/login_limiter.ts";
 
-/** How many mails of one kind an address receives in an hour, so that it is not flooded. */
+/** Maximum number of e-mails of one kind to one address in an hour, to prevent flooding. */
 export const maxMailsAnHour = 5;
 
-/** The higher hourly limit, for a mail that is the first of its source (see {@link countMail}). */
+/** Higher maximum for the first e-mail to the address that a network requests in an hour. */
 export const maxFirstMailsAnHour = 20;
 
-/** Counts a mail. Returns true if it may be sent. A source's first mail has a higher limit. */
+/** Counts an e-mail. Returns true if it may be sent. `source` is the IP address of the client. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",
@@ -18,6 +18,6 @@ export async function countMail(
   );
   const limit = ofSource === 1 ? maxFirstMailsAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // A mail that is not sent does not count for the address, so other sources can still send mails.
+  // Unsent e-mails do not count, so that other networks can still request e-mails to the address.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

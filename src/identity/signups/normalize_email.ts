@@ -3,10 +3,10 @@ import { domainToASCII, domainToUnicode } from "node:url";
 /**
  * Returns an e-mail address in canonical form, or null if it is invalid. As with all large
  * providers, the part before `@` cannot be quoted, and case is ignored. The length is at most 254
- * characters (RFC 5321, 4.5.3.1). Addresses that could look like others are rejected: those with
- * invisible characters, other forms of a character, or letters of two similar scripts in the part
- * before `@` or in a label of the domain (UTS 39, 5.2). The domain is in Unicode (IDNA, UTS 46),
- * because its punycode form means the same domain.
+ * characters (RFC 5321, 4.5.3.1). Addresses that could look like another address are invalid: they
+ * contain an invisible character, a full-width or similar form of a character before `@`, or
+ * letters of two similar scripts in the part before `@` or in a label of the domain (UTS 39, 5.2).
+ * A domain in punycode is converted to Unicode (IDNA, UTS 46), so that each domain has one form.
  */
 export function normalizeEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();
@@ -44,16 +44,16 @@ function isLocalPart(local: string): boolean {
   return !isMixed(local);
 }
 
-/** Returns true if a word mixes Latin with other letters, or letters of two similar scripts. */
+/** Returns true if a word mixes Latin and {@link foreign} letters, or {@link similar} scripts. */
 function isMixed(word: string): boolean {
   const isLatin = /\p{sc=Latin}/u.test(word);
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
-/** Matches words of letters, digits and signs, joined by dots (RFC 5322, 3.2.3; RFC 6532). */
+/** Matches letters, digits, dots and some other signs (RFC 5322, 3.2.3; RFC 6532). */
 const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 
-/** Letters that cannot be next to Latin letters: not Chinese, Japanese and Korean letters. */
+/** Letters that a word must not mix with Latin: all except Chinese, Japanese and Korean letters. */
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 

@@ -23,12 +23,12 @@ export interface AggregateReaderOptions {
   readonly holder: GroupHolder;
 }
 
-/** Reads a live aggregate's result: all groups if memory can keep them, else the shown groups. */
+/** Reads a live aggregate: all groups if they fit into memory, else the groups that clients see. */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** The plan for maintaining the result in memory, or null if memory cannot maintain it. */
+  /** The plan for maintaining the result in memory; null if only the database can compute it. */
   #maintenancePlan: MaintenancePlan | null;
   /** Size in bytes of the groups that found no room in the shared memory; 0 if they had room. */
   #neededBytes = 0;
@@ -59,7 +59,7 @@ export class AggregateReader {
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReadResult> {
     const { runtime: { clock }, limits } = this.#context;
-    // The query also returns metrics that the stream omits, and one group more than its limit.
+    // The database also returns metrics that clients do not see, and one group above their limit.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??
@@ -74,7 +74,7 @@ export class AggregateReader {
     this.#abort.abort();
   }
 
-  /** Reads all groups to maintain them in memory. Returns null if memory cannot do this. */
+  /** Reads all groups to maintain them in memory. Returns null if this is impossible. */
   async #readIncremental(): Promise<AggregateReadResult | null> {
     const { memory, holder } = this.#options;
     if (this.#maintenancePlan === null || !memory.hasRoom(holder, this.#neededBytes)) return null;
@@ -87,7 +87,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. If memory cannot maintain them, returns null and disables later attempts. */
+  /** Reads all groups. If memory cannot hold them exactly, returns null, and no retry follows. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReadResult | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

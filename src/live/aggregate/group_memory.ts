@@ -1,7 +1,7 @@
 /** Limits of the memory that live aggregates use for their groups, in bytes. */
 export interface GroupMemoryLimits {
   readonly perAggregate: number;
-  /** Limit for all aggregates together that one user or IP address has opened. */
+  /** Limit for the total of all aggregates that one user or IP address has opened. */
   readonly perIdentity: number;
   readonly inAll: number;
 }
@@ -70,7 +70,7 @@ export class GroupMemory {
     }
   }
 
-  /** Drops groups of larger aggregates until `bytes` fit. Returns false if none is larger. */
+  /** Drops the groups of larger aggregates until `bytes` fit. Returns false if they never fit. */
   #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
     while (this.#sumOf(identity) + bytes > limit) {
       let largest: readonly [GroupHolder, HeldGroups] | null = null;

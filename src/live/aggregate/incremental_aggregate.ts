@@ -33,7 +33,7 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /** Creates an aggregate from a query's groups. Returns null if memory cannot maintain them. */
+  /** Creates an aggregate from a query's groups; null if they cannot be maintained in memory. */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -63,7 +63,7 @@ export class IncrementalAggregate {
     return this.#bytes;
   }
 
-  /** Applies a row change. If only the database can do this, returns false and is then unusable. */
+  /** Applies a row change. Returns false if the groups are now wrong and must be read again. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
@@ -71,7 +71,7 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds before it subtracts: after the only maximum is subtracted, the maximum is unknown.
+    // The new row is added first. If its value is a new maximum, the old maximum can be removed.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
@@ -96,7 +96,7 @@ export class IncrementalAggregate {
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group or subtracts it. Skips columns whose value is the same in `other`. */
+  /** Adds a row to its group, or removes it. Skips columns whose value is the same in `other`. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);

@@ -19,7 +19,7 @@ export interface AggregateListener {
   readonly identity: string;
   /** Called when {@link LiveAggregate.frame} contains a new result. */
   show(): void;
-  /** Called when the aggregate ends because of an internal error. */
+  /** Called when the aggregate ends because of an error. */
   fail(error: unknown): void;
 }
 
@@ -33,14 +33,14 @@ export interface LiveAggregateOptions {
 /**
  * A live aggregate: the result of one aggregate query, kept current for all streams that show it.
  * The database computes the result at a known log position. Later row changes update the result in
- * memory. If memory cannot maintain it exactly or has no room, the database computes the result
- * again after each change. A pause of four times the query's duration follows each query.
+ * memory. If the result in memory could become inexact or too large, the database computes it again
+ * after each change. A pause of four times the query's duration follows each query.
  */
 export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The oldest listener's user or IP address, whose limit the groups' memory counts against. */
+  /** The user or IP address of the oldest listener. Its memory limit includes these groups. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;
@@ -177,7 +177,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       await feed.whilePaused(() => {
         const groups = this.#isExact ? this.#incremental?.groups() : undefined;
-        // `groups` is null if only the database can compare values of `having` or the order.
+        // `groups` is null if only the database can evaluate `having` or sort the groups.
         if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });

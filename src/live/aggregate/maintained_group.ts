@@ -43,7 +43,7 @@ export function maintenancePlan(
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
-  // If the filter reads related rows, their changes alone do not show which rows match afterwards.
+  // If a related row that the filter reads has changed, only the database knows which rows match.
   if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
@@ -55,7 +55,7 @@ export function maintenancePlan(
   const extremes: Extreme[] = [];
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
-    // Sums of doubles depend on the order of addition, so memory could differ from the database.
+    // A sum of doubles depends on the order of addition: the database's sum could be different.
     else if (kindProperties[metric.column.kind].arithmetic === "double") return null;
     else summed.add(metric.column);
   }
@@ -80,7 +80,7 @@ export function maintenancePlan(
   };
 }
 
-/** Returns true if the sort order ends with all group keys, ascending and in their own order. */
+/** Returns true if the sort order ends with all group keys, ascending, in the order of `keys`. */
 function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
   const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
   const rest = start < 0 ? [] : order.slice(start);
@@ -148,7 +148,7 @@ export function emptyGroup(
   };
 }
 
-/** Adds a row to a group or subtracts it. Returns false if a sum or extreme becomes unknown. */
+/** Adds a row to a group, or removes it. Returns false if only the database can do this. */
 export function addRow(
   group: MaintainedGroup,
   row: Row,
@@ -181,7 +181,7 @@ export function addRow(
   return true;
 }
 
-/** Returns a metric's value for a group; null if memory cannot compute it with all its digits. */
+/** Returns a metric's value for a group; null if only the database can compute its exact value. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,

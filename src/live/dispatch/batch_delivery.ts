@@ -19,14 +19,14 @@ export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
 export interface Delivery {
   readonly chunkFor: BytesForGroup;
-  /** The subscribers that have already received their own events of the same step. */
+  /** The subscribers that have already received individual events of the same step. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
 /**
- * Sends the bytes of one step to all subscribers. A few subscribers receive the bytes immediately,
- * more subscribers in slices. Each write to a socket is synchronous, so thousands of consecutive
- * writes would delay the response to the writer and all other requests.
+ * Sends the bytes of one step to all subscribers: immediately if there are few subscribers, else in
+ * slices. Each write to a socket is synchronous. Thousands of consecutive writes would delay the
+ * response to the client that has changed the rows, and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
@@ -160,7 +160,7 @@ export class BatchEvents {
 export interface BatchDeliveryOptions {
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
-  /** The maximum size of the events that a group receives together, approximately, in bytes. */
+  /** The approximate maximum size of the events that a group receives together, in bytes. */
   readonly maxEventBytes: number;
   /** The log position after the batch; null if more parts of the same step of the log follow. */
   readonly to: Position | null;
@@ -180,7 +180,7 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Delivers the events. Returns a promise only for related rows or for many subscribers. */
+  /** Delivers the events. Returns a promise if it reads related rows or has many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>
@@ -246,7 +246,7 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /** Sends the events of subscribers that differ from their group. Returns these subscribers. */
+  /** Sends events to subscribers whose rows differ from their group's. Returns the subscribers. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {

@@ -26,7 +26,7 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** The maximum size of the events that a group receives together, approximately, in bytes. */
+  /** The approximate maximum size of the events that a group receives together, in bytes. */
   readonly maxEventBytes: number;
   /** Evaluates a row change again in the database, to check the evaluation in memory. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
@@ -122,7 +122,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Makes affected clients start over: a stream with included rows cannot send a partial step. */
+  /** Makes an affected group start over: streams with included rows need the complete step. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -134,7 +134,7 @@ export class BatchDispatch {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
-  /** Finds the rows that changed related rows affect, and evaluates these rows. */
+  /** Finds and evaluates the rows that are affected by a change of their related rows. */
   #followRelations(): MaybePromise<void> {
     if (this.#affectedParents.isEmpty && this.#relatedFilters === null) return;
     return chain(this.#followIncludes(), () => this.#followFilters());
@@ -212,7 +212,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The streams of these groups end with an error, because all other streams would have to wait.
+    // The remaining statements would delay all streams. Only the streams that need them end.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 
@@ -259,7 +259,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Returns true if a row matches after a change. Most changes concern no column of the filter. */
+/** Returns true if a row matches after a change. Skips the filter if its columns are unchanged. */
 function passesAfter(
   { decide, columnsRead }: SubscriberGroup,
   { before, after, changed }: RowChange,
