@@ -137,7 +137,7 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // This read calls `hide` if policies have changed since a shared result was computed.
+      // If policies have changed since a shared result was computed, the log calls `hide` now.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -196,7 +196,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams at random times within `windowMs`: all clients would reconnect together. */
+  /** Ends all streams, distributed over `windowMs`, so that not all clients reconnect together. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
@@ -213,8 +213,8 @@ export class LiveHub {
   }
 
   /**
-   * Ends all streams of these tables, and refuses new ones. The tables replace those of the last
-   * call. Other streams that read rows of a newly hidden or shown table start over.
+   * Ends all streams of these tables. Until the next call, also ends each new stream of the tables.
+   * Streams of other tables start over if they read a table that is newly hidden or shown.
    */
   hide(tables: ReadonlySet<TableInfo>): void {
     const changed = tables.symmetricDifference(this.#hidden);
@@ -225,7 +225,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of these tables with the error of callers who have lost their rights. */
+  /** Ends the streams of these tables, as if the callers had lost their rights. */
   revoke(tables: ReadonlySet<TableInfo>): void {
     for (const session of [...this.#sessions.values()]) {
       if (tables.has(session.stream.query.table)) session.revoke();
@@ -242,7 +242,7 @@ export class LiveHub {
     await this.#opened.close();
   }
 
-  /** Ends streams that have reached their maximum duration, and sends heartbeats to all others. */
+  /** Ends streams after their maximum duration. Sends heartbeats to the other streams. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;

@@ -12,7 +12,7 @@ import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
  * view, because only the resource may remove hidden values.
  */
 export interface LiveView {
-  /** A key: views of one resource with equal keys send rows in the same form, as shared bytes. */
+  /** A key. Views of one resource with equal keys show rows in the same form, and share bytes. */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to the included rows. */
   readonly shape: string;
@@ -30,7 +30,7 @@ export interface LiveView {
 }
 
 export interface ShownRelation extends Pick<Related, "relation" | "filter" | "links"> {
-  /** True if indexes and keys without NULL find the rows that include a given row. */
+  /** True if the including rows have an index on the relation's columns, and keys without NULL. */
   readonly isIndexed: boolean;
   /** The relations that the included rows themselves include. */
   readonly shown: readonly ShownRelation[];

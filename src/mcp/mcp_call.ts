@@ -16,7 +16,7 @@ export interface McpCall {
   readonly request: Request;
   /** Id of the user who calls, or null for an anonymous caller. */
   readonly user: string | null;
-  /** Resolves when the service has read changed tables. Absent if the tables cannot change. */
+  /** Resolves when the service uses the current table definitions. Absent if they never change. */
   readonly current?: () => Promise<void>;
   fetch(request: Request): Promise<Response>;
 }

@@ -2,7 +2,7 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Throws a 403 unless an MCP request comes from a program or a page of the service's own host.
+ * Throws a 403 unless an MCP request comes from a program, or from a web page of an allowed host.
  * Otherwise the host name of a page on the web could resolve to this machine (DNS rebinding), and
  * the browser would send the page's requests to this service. Browsers send an `Origin` with such
  * requests.
@@ -15,7 +15,7 @@ export function requireOwnHost(
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const isOwn = isOwnHost(host, hosts);
-  // Without the option `hosts`, the service does not know its host names, and rejects browsers.
+  // A program sends no `Origin`. Without the option `hosts`, it may use any host name.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

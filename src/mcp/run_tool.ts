@@ -167,7 +167,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // With `on`, an existing row can be updated, so the version is required as for a row with an id.
+  // With `on` (an upsert), an existing row can be updated, so its version is required as with `id`.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));

@@ -21,7 +21,7 @@ export async function fitRows(
   }
 }
 
-/** Returns a value within the size limit. Truncates long strings, if necessary twice. */
+/** Returns a value within the size limit. Truncates strings to 500 characters, or 80 if needed. */
 export function shortenValue(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;

@@ -41,7 +41,7 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** Removes a member from a group. When its last member leaves, the group is deleted. */
+  /** Removes a member from a group. Deletes the group if no member remains. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
@@ -66,7 +66,7 @@ export class ChangeDispatcher {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** Compiles all filters again after an in-memory evaluation of rows of a table was wrong. */
+  /** Compiles all filters again after a wrong result in memory. Restarts the streams of `table`. */
   recompile(table: TableInfo): void {
     const { matcher } = this.#options;
     for (const group of this.#groups.values()) {
@@ -83,7 +83,7 @@ export class ChangeDispatcher {
     }
   }
 
-  /** Delivers a batch. Waits only for the database, or for slow sending to many subscribers. */
+  /** Delivers a batch. Returns a promise only for database reads or for many subscribers. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {
@@ -172,7 +172,7 @@ function match(
     for (const group of own) dispatch.invalidate(group, reason);
     return;
   }
-  // A failing filter ends only its group's streams. An error here ends all streams of the table.
+  // `matchRow` handles the errors of one group. Any other error ends all streams of the table.
   dispatch.isolate(own, () => {
     for (const rowChange of rowChangesOf(change)) {
       index.visit(rowChange, (group) => {

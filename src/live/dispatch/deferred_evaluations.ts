@@ -4,14 +4,14 @@ import { evaluationSteps, type Matcher, sharedIdentity } from "../match/matcher.
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** A row change that only the database can evaluate for a group, and the index of its event. */
+/** A row change that only the database can evaluate. `place` is reserved in the group's events. */
 interface DeferredEvaluation {
   readonly group: SubscriberGroup;
   readonly rowChange: RowChange;
   readonly place: number;
 }
 
-/** A deferred evaluation and its result in the database. `kind` is null if there is no event. */
+/** A deferred evaluation and the database's result. `kind` is null if there is no event. */
 export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
@@ -21,7 +21,7 @@ export interface DeferredStatement {
   readonly steps: number;
 }
 
-/** Collects row changes of one table for which only the database can evaluate the filters. */
+/** Collects the row changes of one table that only the database can evaluate. */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];

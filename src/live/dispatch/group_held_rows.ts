@@ -4,12 +4,12 @@ import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * Tracks the rows that the clients of a group hold, for a filter that reads related rows. All
- * clients hold the same rows, except for rows that a stream read ahead of the group when it joined.
+ * Tracks the rows that the clients of a group hold, if the group's filter reads related rows. All
+ * clients hold the same rows, except rows that a stream read in a newer state before it joined.
  */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** How subscribers differ from the group, by row id: true if the row is held, null if unknown. */
+  /** The rows in which a client differs, by id: true if the client holds a row, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** The rows that the clients of the group hold, apart from differences of single subscribers. */
@@ -27,7 +27,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns what is still known of its client's rows, or null. */
+  /** Removes a subscriber. Returns rows read ahead of the changes; null if its rows differed. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // While there are no subscribers, changes do not update the held rows.
@@ -35,7 +35,7 @@ export class GroupHeldRows {
     return rest;
   }
 
-  /** Returns the events for evaluated rows. Afterwards, no subscriber differs in these rows. */
+  /** Returns the events for evaluated rows, and forgets how single clients differed in them. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();

@@ -2,7 +2,7 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** A member of a subscriber group, which receives invalidations and errors. */
+/** A member of a subscriber group. Each member receives invalidations and errors. */
 export interface GroupListener {
   /** Called when the member must read its rows again, because it may have missed changes. */
   invalidate(reason: InvalidationReason): void;
@@ -12,7 +12,7 @@ export interface GroupListener {
 
 /** A live stream that has caught up with the feed, and now receives the events of its group. */
 export interface LiveSubscriber extends GroupListener {
-  /** Receives bytes that several streams share. `to` is null if more parts of the step follow. */
+  /** Receives shared bytes. `to` is the log position after a step, or null within the step. */
   deliver(bytes: Uint8Array, to: Position | null): void;
   /** Called if a step's events are too large to share. The stream then reads the changes itself. */
   lag(): void;
@@ -27,6 +27,6 @@ export interface TransitionListener extends GroupListener {
 /** The events of a subscriber group: for all its live subscribers, and for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Events for subscribers whose rows differ from the group's; null if one must start over. */
+  /** Events for clients whose rows differ from the group's; null if a client must start over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -11,7 +11,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
-/** Dispatches a batch to groups with filters on related rows, which only the database evaluates. */
+/** Dispatches a batch to groups whose filters read related rows, and so need the database. */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
   readonly #batch: ChangeBatch;
@@ -50,7 +50,7 @@ export class RelatedFilterDispatch {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Unchanged rows can match now. The record of held rows shows which rows matched before.
+    // A row that did not change itself can match now. Only `held` shows if the row matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;
@@ -66,7 +66,7 @@ export class RelatedFilterDispatch {
         const rowChange = unchangedRow(row, logPositionOrdinal(to));
         for (const group of groups) {
           this.#isolate(group, () => {
-            // A row that surely does not match is not read. An error ends only the group's streams.
+            // Skips a row that surely does not match. An error ends only the streams of this group.
             if (group.decide({ row }) !== false) this.#add(group, rowChange);
           });
         }

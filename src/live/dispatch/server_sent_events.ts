@@ -29,13 +29,13 @@ export type InvalidationReason =
   | "query_too_expensive";
 
 /**
- * Returns the text of one server-sent event. `data` repeats the type, for handlers of all events.
- * There is no `id` line, because resume tokens follow only complete steps, in a separate block.
+ * Returns the text of one server-sent event. `data` repeats the type, for clients with one handler
+ * for all types. There is no `id` line: a resume token is sent separately, after a complete step.
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // The result of `writeJson` has no line breaks, because strings escape them and nothing is
-  // indented. The type is inserted as text, because copying the object into a larger one takes
-  // measurable time. `data` is never empty.
+  // `writeJson` returns no line breaks: it escapes them in strings, and does not indent. The type
+  // is inserted as text, because a copy of `data` with the type in it takes measurable time.
+  // `data` is never empty.
   return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
 }
 

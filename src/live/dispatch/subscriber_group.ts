@@ -29,7 +29,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   /** The digest of the live query. Resume tokens are bound to it. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** The include group, or null if the streams of this group include no related rows. */
+  /** All groups that include the same related rows; null if this group includes no related rows. */
   readonly includeGroup: AffectedGroup | null;
   /** The rows that the subscribers' clients hold, or null if the filter reads no related rows. */
   readonly heldRows: GroupHeldRows | null;
@@ -61,7 +61,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that have caught up with the feed. All others read the changes themselves. */
+  /** The subscribers that have caught up. All other subscribers read the changes themselves. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
@@ -79,7 +79,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes a live subscriber. Returns what is still known of its client's rows, or null. */
+  /** Removes a live subscriber. Returns the rows read ahead of the changes; null if unknown. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
@@ -210,7 +210,7 @@ function pathsBelow(
   });
 }
 
-/** Renders each transition of a batch once for a view. Groups with different filters share it. */
+/** Renders each event of a batch once for a view, even if groups with different filters send it. */
 export class EventRenderer {
   readonly #interest: Pick<LiveQuery, "table" | "view">;
   readonly #seq: number | null;

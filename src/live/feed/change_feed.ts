@@ -69,7 +69,7 @@ export class ChangeFeed {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** True if the feed is not reading, so that it has published all changes of which it knows. */
+  /** True if the feed is not reading. Unless a read failed, it has published all known changes. */
   get isIdle(): boolean {
     return !this.#isReading;
   }
@@ -89,7 +89,7 @@ export class ChangeFeed {
     return coversPosition(this.position, position);
   }
 
-  /** Makes the feed read if the log ends before a published position, as after a restore. */
+  /** Makes the feed read if the log ends before `published`, e.g. after a database restore. */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || coversPosition(end, published)) return;
     await this.#exclusively(() => this.#publishNext());
@@ -189,5 +189,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** Maximum number of log steps to read in order to reach a position. Usually one is enough. */
+/** Maximum number of log steps to read in order to reach a position. Usually one step suffices. */
 const maxTries = 5;

@@ -9,7 +9,7 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The place up to which a stream that is not live has read the history of changes. */
+/** The place up to which a stream that still catches up has read the history of changes. */
 export interface HistoryCursor {
   /** Log position up to which all changes have been read. */
   readonly position: Position;
@@ -20,7 +20,7 @@ export interface HistoryCursor {
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The log position of this place; null if the place is inside a step without log positions. */
+  /** The log position of this place; null within a step if log positions are snapshots. */
   readonly position: Position | null;
 }
 
@@ -39,7 +39,7 @@ export interface WindowLimits {
   readonly bytes: number;
 }
 
-/** No limits, for a read of all later changes that are in memory. */
+/** No limits, for streams that must send all changes of a step together. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 /** Returns the cursor at a log position that is the end of a step. */
@@ -53,7 +53,7 @@ export class ChangeHistory {
   readonly #ringBuffer: RingBuffer;
   readonly #semaphore = new Semaphore(maxReadsAtOnce);
 
-  /** Reads a log and the ring buffer of the feed that publishes it. */
+  /** `ringBuffer` contains the latest changes of `log`. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
     this.#ringBuffer = ringBuffer;
@@ -77,7 +77,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The buffer has dropped a step that was read in part. The log reads that step again.
+      // The buffer has dropped a step that was read in part. `read` reads the step from the log.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -139,7 +139,7 @@ export class ChangeHistory {
     };
   }
 
-  /** Returns the later position. A stream that has read a page can be ahead of the ring buffer. */
+  /** Returns the later position: a page that the stream has read can be newer than the buffer. */
   #later(next: Position, reached: Position): Position {
     return coversPosition(next, reached) ? next : reached;
   }

@@ -19,7 +19,7 @@ export interface AffectedGroup {
   readonly includePaths: readonly IncludePath[];
 }
 
-/** A parent row in its current state. A changed related row affects it. */
+/** A parent row, in its current state, that a changed related row affects. */
 export interface AffectedParent<G> {
   readonly row: Row;
   /** The groups that must evaluate or send the row again. */
@@ -33,9 +33,9 @@ export interface FoundParents<G> {
 }
 
 /**
- * Finds the parent rows that changed related rows affect: rows that include them, or whose filter
- * reads them. Groups with the same include paths share one statement for each log step, whatever
- * the number of changes and subscribers.
+ * Finds the parents of changed related rows: the rows of a stream that includes the related rows,
+ * or reads them in its filter. Groups with the same include paths share one statement for each log
+ * step, whatever the number of changes and subscribers.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
@@ -67,10 +67,10 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that `changes`, all changes up to `position`, affect. Leaves out parents that
-   * have changed themselves, because their own events also show the included rows. All groups
-   * overflow if it is unknown which parents changed before they were read: a row that began to
-   * match in between would be sent as changed to clients that do not hold it.
+   * Finds the parents that `changes` (all changes up to `position`) affect. Leaves out parents that
+   * have changed themselves, because their own events also show the included rows. If it is unknown
+   * which parents changed before they were read, all groups overflow. Otherwise a client could
+   * receive a `changed` event for a row that it does not hold.
    */
   async find(
     log: ChangeLog,
@@ -78,7 +78,7 @@ export class AffectedParents<G extends AffectedGroup> {
     position: Position,
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // The reads of the parents may have seen changes after `position`.
+    // If the reads of the parents saw changes after `position`, these changes are needed, too.
     if (hasReadUpTo(position, parentRows)) {
       return this.#gather(parentRows, changeTest(changes));
     }

@@ -19,7 +19,7 @@ import type { Filter } from "../../filter/filter.ts";
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold. The evaluation updates them for the events that it causes. */
+  /** The rows that the clients hold. The evaluation records which rows its events add or remove. */
   readonly held: HeldRows;
   /** True if the clients may already have received some of these changes. */
   readonly isRepeat: boolean;
@@ -53,8 +53,8 @@ export interface EvaluationContext {
 
 /**
  * Evaluates a filter that reads related rows, for the current state of changed rows. One statement
- * reads the row and evaluates the filter, so a client never receives a row that it could not list.
- * The result is null, and the clients must start over, if it is unknown which rows they hold.
+ * reads a row and evaluates the filter, so a row that a client receives matched when it was read.
+ * The result is null if it is unknown which rows the clients hold. The clients then start over.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
@@ -96,7 +96,7 @@ interface PendingRow {
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** Row images before the changes, for rows with unknown `was`; true for an image that matched. */
+  /** The logged images of rows with unknown `was`. The value is true if the image matched. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -208,7 +208,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Returns the change to the current row. The row in the log may be hidden from the client now. */
+/** Replaces the row after a change by the current row: the logged row may be hidden by now. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -221,7 +221,7 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** Returns the requests whose related rows changed after `to`, which makes their results unsafe. */
+/** Returns the requests with unsafe results, because their related rows changed after `to`. */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -257,12 +257,11 @@ function decideRows<C extends RowsToEvaluate>(
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
-    // A resuming client may have received the row and not its removal, so it receives the removal.
+    // A resuming client may have received the row but not its removal, so the removal is sent.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // The client gets no event. It may still hold the row, if a later change in the log sent it.
+    // No event is sent, but an earlier stream may have sent the row to the client later in the log.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // Checked after each row, because `held` discards all rows if a row exceeds its limit.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });
@@ -306,7 +305,7 @@ export async function readCurrentRows(
         statement,
         liveReadLimits(identity, Infinity),
       );
-      // Without a row, `position` may precede the read. Callers need a position that does not.
+      // If no row was found, `position` may precede the read. Callers need a later position.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

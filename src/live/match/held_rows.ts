@@ -14,8 +14,8 @@ export interface ReadMoment {
 
 /**
  * The rows that one client holds, by row id, for a filter that reads related rows. The database
- * evaluates such a filter in its current state, so a change alone does not show if the row matched
- * before. Above a limit, the object forgets the rows and says that they are unknown.
+ * evaluates this filter with the current related rows, so a change alone does not show if its row
+ * matched before. Above a limit, the object forgets the rows and reports them as unknown.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
@@ -30,7 +30,7 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Creates the record of a client without rows. Forgets all rows if they exceed `maxRows`. */
+  /** Creates the record of a client without rows. Above `maxRows` rows, the record is unknown. */
   static empty(maxRows: number): HeldRows {
     return new HeldRows(new Set(), maxRows);
   }
@@ -86,7 +86,7 @@ export class HeldRows {
     return rows;
   }
 
-  /** Returns the ids of rows that one client may hold and the other not, after equal changes. */
+  /** Returns the ids of rows that only one of the two clients may hold after the same changes. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

@@ -151,7 +151,7 @@ const timeoutMs = 5_000;
 
 /**
  * A bit mask of table columns, one bit for each column. In a table with more than 32 columns, some
- * columns share a bit. Two disjoint sets may then seem to overlap, but never the reverse.
+ * columns share a bit. Then disjoint sets can seem to overlap. Overlapping sets always do.
  */
 export type ColumnMask = number;
 

@@ -6,7 +6,7 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /** A change of one row: one recorded change, or several consecutive changes combined. */
 export interface RowChange {
-  /** The number of the change in the log, or of the last one if several were combined. */
+  /** The number of the change in the log, or of the last change if several were combined. */
   readonly seq: number;
   readonly before: RowImage | null;
   readonly after: RowImage | null;
@@ -18,7 +18,7 @@ export interface RowChange {
   readonly optimisticId: string | null;
 }
 
-/** A row change as a client sees it: perhaps with only the row before or only the row after it. */
+/** A row change for a client that may see the row only before or only after the change. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
@@ -49,8 +49,8 @@ export function unchangedRow(row: Row, seq: number): RowChange {
 }
 
 /**
- * Combines the changes of each row to one, in the order of each row's last change. Clients that lag
- * receive combined changes, because intermediate states are outdated.
+ * Combines the changes of each row into one change, in the order of each row's last change. Clients
+ * that lag receive combined changes, because intermediate states are outdated.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
@@ -67,7 +67,7 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Returns the event for a client: `before` says if it saw the row, and `after` if it sees it. */
+/** Returns the event for a client that saw the row (`before`) or sees it now (`after`), or null. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

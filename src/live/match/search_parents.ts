@@ -163,14 +163,14 @@ export interface IncludePath {
 export interface ParentStep {
   /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;
-  /** The filter of the parents. Below a parent that is not included, no row is included. */
+  /** The filter of the parents. Related rows below an excluded parent are excluded, too. */
   readonly where: Filter;
   /** The filter of the join table of a `manyToMany` relation. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }
 
-/** Returns the keys of a changed row's parents, or none if no included row can change. */
+/** Returns the keys of a changed row's parents, or an empty list if no included row can change. */
 export function linkKeysOf(
   change: Change,
   { decide, mayMatter, parentSteps }: IncludePath,

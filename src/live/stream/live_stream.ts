@@ -21,8 +21,8 @@ export type StreamSink = Pick<
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. The object is itself the underlying source of its `ReadableStream`. It needs no closures
- * and timers, because there are many streams.
+ * last. The object is itself the underlying source of its `ReadableStream`. It creates no closures
+ * and no timers, which saves memory, because there can be many streams.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
@@ -62,13 +62,13 @@ export abstract class LiveStream {
     this.invalidate(reason);
   }
 
-  /** Sends a heartbeat. `trailerOf` returns its bytes for live members of a group. */
+  /** Sends a heartbeat. `trailerOf` returns the heartbeat's bytes for live members of a group. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
   /** Returns the stream's resume token for a feed position; "" before it has sent all changes. */
   abstract tokenAt(position: Position): string;
 
-  /** Leaves the stream's subscriber group or shared aggregate. Called once, at its end. */
+  /** Leaves the stream's subscriber group or shared aggregate. Called once, as the stream ends. */
   protected abstract release(): void;
 
   /** Ends the stream at a time of the monotonic clock. */
@@ -162,7 +162,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends: the time in the first call. */
+  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
   endsAt(proposed: number): number;
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
   endWhole(delayMs: number): void;

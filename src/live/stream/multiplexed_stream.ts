@@ -20,9 +20,9 @@ export interface SubscriptionRefusal {
 
 /**
  * A multiplexed stream: the live streams of several subscriptions in one response, for one client.
- * It is the underlying source of its `ReadableStream`. It sends the bytes of the live streams
- * unchanged; an event between them names the subscription of the following events. While the client
- * does not read, each subscription keeps only a position and at most one chunk.
+ * It is the underlying source of its `ReadableStream`, and sends the bytes of the live streams
+ * unchanged. Before events of another subscription, it sends an event with that subscription's key.
+ * While the client does not read, each subscription keeps only a position and at most one chunk.
  */
 export class MultiplexedStream {
   /** The parts that are open: neither refused nor ended. */
@@ -79,7 +79,7 @@ export class MultiplexedStream {
     this.#close();
   }
 
-  /** Returns the monotonic time at which the stream ends: the time in the first call. */
+  /** Returns the monotonic time at which the stream ends: the first proposed time. */
   endsAt(proposed: number): number {
     return this.#endsAt ??= proposed;
   }
@@ -139,9 +139,9 @@ export class MultiplexedStream {
 }
 
 /**
- * One subscription in a multiplexed stream, which carries several. To its live stream, the part is
- * the controller of a `ReadableStream`. It reports the room of the whole stream, so the live stream
- * waits as usual while the client does not read.
+ * One of the subscriptions in a multiplexed stream. A part has the methods of a `ReadableStream`
+ * controller, for its live stream. The part reports the room of the whole multiplexed stream, so
+ * the live stream waits as usual while the client does not read.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
@@ -150,7 +150,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes to send when the response starts: the part can still be refused. Null afterwards. */
+  /** Bytes kept until the response starts, because a part can be refused until then. Then null. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;
@@ -197,7 +197,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     if (this.#early === null) this.#whole.ended(this);
   }
 
-  /** Sends the kept bytes and all later ones, because the response has started. */
+  /** Sends the kept bytes, because the response has started. Later bytes are sent immediately. */
   begin(): void {
     const early = this.#early ?? [];
     this.#early = null;

@@ -53,7 +53,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // If the client's rows are known, {@link AffectedParents} finds each row that a change affects.
+    // {@link AffectedParents} can find the affected rows only if the client's rows are known.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -83,7 +83,7 @@ export async function evaluateRowChanges(
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
-    // A resuming client may have received the row and not its removal, so it receives the removal.
+    // A resuming client may have received the row but not its removal, so the removal is sent.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));
@@ -121,7 +121,7 @@ export interface RenderOptions extends GroupEvaluation {
   readonly isNet: boolean;
   /** True if the client may already have received some of these changes. */
   readonly isRepeat: boolean;
-  /** The last key whose changes are sent: pages send the rows after it. Null to send all. */
+  /** The last key that pages have sent. Changes of later rows are not sent. Null to send all. */
   readonly upTo: Key | null;
 }
 

@@ -5,13 +5,13 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 /**
  * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
  * keyed hash) that binds it to the live query. A client that resumes with another query or view
- * must start over. So must a client with a position that was never issued for these rows: the log
- * could show the client rows that were deleted before it first connected.
+ * must start over. So must a client with a position that the service did not issue for this query.
+ * Otherwise the client could read from the log rows that were deleted before it first connected.
  */
 export class ResumeTokens {
   readonly #key: KeyObject;
 
-  /** The hash has a secret key, so that a user cannot test guesses of the values in a scope. */
+  /** `key` is secret, so that no client can test guesses of a scope's values against the hash. */
   constructor(key: string) {
     this.#key = createSecretKey(key, "utf8");
   }
@@ -57,5 +57,5 @@ export function parseResumeToken(token: string) {
 /** The separator occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The length of a digest, 48 bits. A forged seal is of no use to a client, so this is enough. */
+/** The length of a digest, 48 bits. To guess a seal, a client would need too many requests. */
 const digestLetters = 8;

@@ -67,7 +67,7 @@ export class ScopeRecheck {
     const key = keyOf(request);
     const scope = canonicalFilterText(rows);
     const entry = entries.get(key) ?? { request, holders: new Set<ScopeHolder>(), scope };
-    // The scope has changed since the last check. The next check then updates all streams.
+    // If the scope has changed since the last check, the next check updates all these streams.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
     entries.set(key, entry);
@@ -123,8 +123,8 @@ export class ScopeRecheck {
 }
 
 /**
- * Returns true if the grant cannot change: `public` access to all rows, and access without a user
- * if no scope is public. Fields that depend on the user can change, so they need checks.
+ * Returns true if the grant cannot change: every caller may access all rows, or the caller has no
+ * user and there is no scope for all callers. Returns false if the fields depend on the user.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
@@ -145,7 +145,7 @@ const maxConcurrentChecks = 8;
 /** Timeout of a scope in milliseconds: a scope that never resolves must not block other checks. */
 const maxMs = 10_000;
 
-/** Marks streams with different scopes, because no scope has an empty canonical text. */
+/** Marks an entry whose streams have different scopes. No scope has an empty canonical text. */
 const mixed = "";
 
 function keyOf({ resource, access }: ScopedRequest): string {

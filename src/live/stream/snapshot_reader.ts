@@ -36,7 +36,7 @@ export interface SnapshotStart {
 export interface SnapshotRequest {
   /** The row after which the page starts, or null for the first page. */
   readonly start: SnapshotStart | null;
-  /** The page must contain all changes up to this position; null if any page is sufficient. */
+  /** The page must be read at or after this log position; null if any page is sufficient. */
   readonly minPosition: Position | null;
   /** The user id or IP address of the stream's request. */
   readonly identity: string;

@@ -38,7 +38,7 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot, which the caller frees once. For a part of a multiplexed stream, only the work of
+   * Takes a slot, which the caller must free. For a part of a multiplexed stream, only the work of
    * its filter counts, because the multiplexed stream has its own slot. Throws a 429 if no slot is
    * free, and a 422 if the filters of all open streams would need too much work.
    */
@@ -67,7 +67,7 @@ export class StreamQuota {
       count.open -= streams;
       count.parts -= parts;
       count.work -= work;
-      // The filters of a multiplexed stream's parts may end after the stream itself.
+      // The parts of a multiplexed stream may free their slots after the stream itself.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
@@ -88,7 +88,7 @@ export class StreamQuota {
   }
 }
 
-/** Each allowed stream raises the limit of parts by this number. More would delay other streams. */
+/** Each allowed stream allows this many parts. More parts would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -104,7 +104,7 @@ const retryAfterSeconds = "15";
 
 /** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** Each allowed stream beyond the default raises the work limit by this: four text searches. */
+/** The work limit is at least this for each allowed stream: four text searches. */
 const workOfStream = 20;
 /** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;

@@ -27,7 +27,7 @@ export function identityOf({ user, address }: Pick<StreamRequest, "user" | "addr
 }
 
 export interface SubscribeRequest extends StreamRequest {
-  /** The resume token of an earlier stream, after which this stream continues. */
+  /** The resume token at which this stream continues an earlier stream; null for a new stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }
@@ -68,7 +68,7 @@ export function requireRecorded(
   );
 }
 
-/** Returns the first column of a filter that the change log does not record, or null. */
+/** Returns the first column that a filter reads and the change log does not record, or null. */
 export function unrecordedColumnIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,

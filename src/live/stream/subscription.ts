@@ -39,8 +39,8 @@ import {
 /**
  * A stream of rows to one client. It sends a snapshot, missed changes and then live events. Until
  * the subscription is live, it reads rows only when its client reads bytes. Therefore a slow client
- * needs memory only for a position and the rest of one chunk. After each `await`, a step returns if
- * the subscription is no longer in the state in which the step began.
+ * needs memory only for a position and the rest of one chunk. After each `await`, a method returns
+ * if the subscription is no longer in the state in which the method began.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
@@ -84,7 +84,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // With related rows, a part of a step cannot be sent, so the client starts over.
+    // A stream with related rows cannot send a part of a step, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
@@ -161,7 +161,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return this.#state === state && !this.isClosed;
   }
 
-  /** Sends the changes of rows in earlier pages up to a page's position, and then the page. */
+  /** Sends a page. First sends the changes of rows in earlier pages, up to the page's position. */
   async #sendPage(state: SnapshotState): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;

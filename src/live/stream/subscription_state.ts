@@ -27,7 +27,7 @@ export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 /** Sends all rows page by page, and between pages the changes of rows in earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /** True after an invalidation. Pages must then contain the change that caused it. */
+  /** True after an invalidation. Pages must then be read after the change that caused it. */
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
@@ -62,7 +62,7 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/** Where a subscription starts: all rows, changes from now on, or changes after a position. */
+/** A start: with all rows, with changes from now on, with all rows again, or at a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 export interface SubscriptionOptions {
@@ -130,8 +130,8 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // If a string key of an existing table has another collation, key order is unknown. Then changes
-  // of rows in later pages are also sent, and the pages repeat these rows.
+  // In an existing table, a string key can have a collation that this process cannot reproduce.
+  // Then changes of rows in later pages are also sent, and the pages repeat these rows.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 
@@ -169,6 +169,6 @@ export async function streamStartOf(
   // A position that the feed cannot reach belongs to a history that a restore has removed.
   if (!await feed.readUpTo(position)) return lost;
   if (reason !== null) return { kind: "fresh", reason };
-  // The client may have seen any change of any process up to now, so all must be published.
+  // The client may have seen any change up to now, so the feed must first publish all changes.
   return await feed.readUpTo(await log.end()) ? position : lost;
 }
