@@ -227,7 +227,7 @@ interface TokenDemand {
 }
 
 interface BucketRecord extends Bucket {
-  /** How often the record was changed. It differs between records with equal numbers of tokens. */
+  /** Number of changes of the record. It grows even if the number of tokens is the same again. */
   readonly changes: number;
 }
 

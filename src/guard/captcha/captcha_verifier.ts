@@ -16,7 +16,7 @@
 export interface CaptchaVerifier {
   /** Name of the CAPTCHA provider, which the client reads in `Service-Captcha-Provider`. */
   readonly provider: string;
-  /** Public key with which to show the CAPTCHA. The client reads it in `Service-Captcha-Sitekey`. */
+  /** Public key to show the CAPTCHA with. The client reads it in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
   /**
    * Verifies a token. Called once for each token. The token is refused after an error, and after
