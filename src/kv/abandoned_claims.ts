@@ -14,7 +14,7 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores the record with this id. Calls `remove` to delete it after the write `sent`. */
+  /** Ignores the record with this id. Deletes it by `remove` when the write `sent` has ended. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;

@@ -244,7 +244,7 @@ class CircuitBreaker {
     }
   }
 
-  /** Sends a probe (a read of a missing record). In an outage, the response arrives at its end. */
+  /** Sends a probe (a read of a missing record). In an outage, the store responds afterwards. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
