@@ -1,4 +1,5 @@
 import { helpText, parseArguments, type RunnableCommand } from "./arguments.ts";
+import { reportFailure } from "./printable.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { hasAllPermissions, restartWithKv } from "./restart_with_kv.ts";
 import { superviseWorkers } from "./workers/supervise_workers.ts";
@@ -31,12 +32,20 @@ export async function runCommandLine(args: readonly string[], program: Program):
     default: {
       const usesStore = command.kind !== "mcp" && command.kind !== "uninstall";
       const exitCode = usesStore ? await restartWithKv(program.url, args) : null;
-      return exitCode ?? await run(command);
+      try {
+        return exitCode ?? await run(command);
+      } catch (error) {
+        const isOfDatabase = command.kind === "migrate" || command.kind === "uninstall";
+        return reportFailure(error, isOfDatabase ? exitCodes.failed : exitCodes.misused);
+      }
     }
   }
 }
 
-/** Runs a command. Imports its code on demand, because each command needs different modules. */
+/**
+ * Runs a command, and returns the exit code. Imports the code of the command on demand, because each
+ * command needs different modules.
+ */
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {
     case "keys":

@@ -98,6 +98,7 @@ export function rowSchemas(
     Object.fromEntries(some.map((column) => [column.name, shownIn(column, resource)]));
   const [shown, selectable] = [propertiesOf(columns), propertiesOf(fields.selectable)];
   const computed = Object.fromEntries(resource.computed.fields.map(([field]) => [field, {}]));
+  const added = { ...computed, ...included(resource, names), ...includedMetrics(resource) };
   const sent = columns.filter((column) => mayWrite(column, resource));
   const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
   const keys = resource.table.primaryKey.filter((column) => columns.includes(column));
@@ -114,23 +115,13 @@ export function rowSchemas(
     [name]: {
       type: "object",
       ...(words.length === 0 ? {} : { description: words.join("\n\n") }),
-      properties: {
-        ...shown,
-        ...computed,
-        ...included(resource, names),
-        ...includedMetrics(resource),
-      },
+      properties: { ...shown, ...added },
       ...requiredOf([...isPerUser ? [] : Object.keys(shown), ...Object.keys(computed)]),
     },
     [`${name}Selection`]: {
       type: "object",
       description: [selection, ...perUser].join(" "),
-      properties: {
-        ...selectable,
-        ...computed,
-        ...included(resource, names),
-        ...includedMetrics(resource),
-      },
+      properties: { ...selectable, ...added },
       ...requiredOf(Object.keys(computed)),
     },
     [`${name}Create`]: withMembers(create, relationsInCreateBody(resource)),

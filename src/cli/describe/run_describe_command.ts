@@ -7,16 +7,10 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "../command_arguments.ts";
-import { reportFailure } from "../printable.ts";
 
 /** Prints a service's description, or compares it with a file. Returns 1 if they differ. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
-  let text: string;
-  try {
-    text = await describe(command);
-  } catch (error) {
-    return reportFailure(error, 2);
-  }
+  const text = await describe(command);
   const { check, form } = command;
   if (check === null) {
     await printAll(text);

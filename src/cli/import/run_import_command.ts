@@ -6,7 +6,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
 import { pathExists } from "../path_exists.ts";
-import { printable, reportFailure } from "../printable.ts";
+import { printable } from "../printable.ts";
 import type { ImportCommand } from "./import_arguments.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { AcceptingOption } from "../../resource/import/import_record.ts";
@@ -15,36 +15,32 @@ import { type ImportOutcome, withOption } from "../../resource/import/line_error
 /** Runs the command `import`, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
+  const { file, format, into, chunk, dryRun, reading } = command;
+  const isAtHand = file !== "-";
+  if (isAtHand && !await pathExists(file)) {
+    throw new Error(`Cannot read ${file}: there is no such file`);
+  }
+  const config = await configOfSource(command, runtime, false);
+  const app = await createApp(config);
+  const progress = new ImportProgress(runtime.clock);
   try {
-    const { file, format, into, chunk, dryRun, reading } = command;
-    const isAtHand = file !== "-";
-    if (isAtHand && !await pathExists(file)) {
-      throw new Error(`Cannot read ${file}: there is no such file`);
-    }
-    const config = await configOfSource(command, runtime, false);
-    const app = await createApp(config);
-    const progress = new ImportProgress(runtime.clock);
-    try {
-      const outcome = await app.import(into, {
-        open: () => isAtHand ? createReadStream(file, { highWaterMark: readBytes }) : process.stdin,
-        ...{ ...reading, format, isAtHand, isAlone: true, dryRun, chunk: chunk ?? undefined },
-        onProgress: (counts) => progress.show(counts),
-      });
-      progress.end();
-      console.error(progress.done(outcome, dryRun));
-      return 0;
-    } catch (error) {
-      progress.end();
-      if (!(error instanceof Problem)) throw error;
-      reportLines(error);
-      return 1;
-    } finally {
-      await app.close();
-      // If no row was written to a SQLite file, closing restores the file's journal mode.
-      if ("driver" in config.db) await config.db.close();
-    }
+    const outcome = await app.import(into, {
+      open: () => isAtHand ? createReadStream(file, { highWaterMark: readBytes }) : process.stdin,
+      ...{ ...reading, format, isAtHand, isAlone: true, dryRun, chunk: chunk ?? undefined },
+      onProgress: (counts) => progress.show(counts),
+    });
+    progress.end();
+    console.error(progress.done(outcome, dryRun));
+    return 0;
   } catch (error) {
-    return reportFailure(error, 2);
+    progress.end();
+    if (!(error instanceof Problem)) throw error;
+    reportLines(error);
+    return 1;
+  } finally {
+    await app.close();
+    // If no row was written to a SQLite file, closing restores the file's journal mode.
+    if ("driver" in config.db) await config.db.close();
   }
 }
 

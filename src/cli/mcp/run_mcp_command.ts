@@ -4,7 +4,6 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights, makeServiceToken } from "../cli_service.ts";
-import { reportFailure } from "../printable.ts";
 import { serveDatabase } from "../database/serve_database.ts";
 import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts";
 import { type OpenService, openService } from "../run_service.ts";
@@ -35,39 +34,35 @@ export async function runMcpCommand(
       config: withSharedSecrets(service.config, shared, runtime),
     });
   }
+  const { app, current } = await openReopening({
+    open,
+    watches: false,
+    takesSignals: false,
+    runtime,
+  });
   try {
-    const { app, current } = await openReopening({
-      open,
-      watches: false,
-      takesSignals: false,
-      runtime,
+    const headers: HeadersInit = rights.token === null
+      ? {}
+      : { authorization: `Bearer ${rights.token}` };
+    const connection = serveMcpOverStdio({
+      options: { write, hosts: [] },
+      get schema() {
+        return app.schema();
+      },
+      version: "1.0.0",
+      mountedAt: "",
+      maxRequestBytes: 1024 * 1024,
+      observe: runtime.observe,
+    }, {
+      request: new Request("http://localhost/", { headers }),
+      user: rights.token === null ? null : "operator",
+      ...(current === undefined ? {} : { current }),
+      fetch: (request) => app.fetch(request),
     });
-    try {
-      const headers: HeadersInit = rights.token === null
-        ? {}
-        : { authorization: `Bearer ${rights.token}` };
-      const connection = serveMcpOverStdio({
-        options: { write, hosts: [] },
-        get schema() {
-          return app.schema();
-        },
-        version: "1.0.0",
-        mountedAt: "",
-        maxRequestBytes: 1024 * 1024,
-        observe: runtime.observe,
-      }, {
-        request: new Request("http://localhost/", { headers }),
-        user: rights.token === null ? null : "operator",
-        ...(current === undefined ? {} : { current }),
-        fetch: (request) => app.fetch(request),
-      });
-      await new Promise((resolve) => process.stdin.once("end", resolve).once("close", resolve));
-      await connection.close();
-      return 0;
-    } finally {
-      await app.close();
-    }
-  } catch (error) {
-    return reportFailure(error, 2);
+    await new Promise((resolve) => process.stdin.once("end", resolve).once("close", resolve));
+    await connection.close();
+    return 0;
+  } finally {
+    await app.close();
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
-import { printableLines, reportFailure } from "../printable.ts";
+import { printableLines } from "../printable.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import { titleOf, writePlan } from "./written_files.ts";
 import type { Database } from "../../db/database.ts";
@@ -31,19 +31,16 @@ import { urlOfDatabaseToMigrate } from "../database/resolve_database_url.ts";
 
 /** Runs the command `migrate`, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
-  let opened: DatabaseToMigrate | null = null;
+  const opened = await openMigrated(command);
   try {
-    opened = await openMigrated(command);
     const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
     await migrateDatabase(command, opened, {
       print: (line) => console.log(printableLines(line)),
       ask: isTerminal ? (question) => confirm(printableLines(question)) : null,
     });
     return 0;
-  } catch (error) {
-    return reportFailure(error, 1);
   } finally {
-    await opened?.db.close();
+    await opened.db.close();
   }
 }
 

@@ -3,28 +3,23 @@ import { createApp } from "../../app/app.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
-import { reportFailure } from "../printable.ts";
 import type { SearchCommand } from "../command_arguments.ts";
 import type { ReindexProgress } from "../../search/search_indexes.ts";
 
 /** Runs the command `search`, which indexes all rows again. Returns the exit code. */
 export async function runSearchCommand(command: SearchCommand): Promise<number> {
+  const app = await createApp(
+    await configOfSource(command, systemRuntime(consoleObserver()), true),
+  );
+  const bar = new ProgressBar();
   try {
-    const app = await createApp(
-      await configOfSource(command, systemRuntime(consoleObserver()), true),
-    );
-    const bar = new ProgressBar();
-    try {
-      await app.reindex({ onProgress: (progress) => bar.show(progress) });
-    } finally {
-      bar.end();
-      await app.close();
-    }
-    if (bar.count > 0) return 0;
-    throw new Error("There is nothing to index: no resource has a search index");
-  } catch (error) {
-    return reportFailure(error, 2);
+    await app.reindex({ onProgress: (progress) => bar.show(progress) });
+  } finally {
+    bar.end();
+    await app.close();
   }
+  if (bar.count > 0) return 0;
+  throw new Error("There is nothing to index: no resource has a search index");
 }
 
 const width = 30;

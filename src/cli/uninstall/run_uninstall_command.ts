@@ -2,17 +2,13 @@ import { describePartCounts, type RemovablePart } from "../../db/installed/remov
 import { uninstallFromUrl } from "../../engines/uninstall_from.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
 import { databaseUrl } from "../database/resolve_database_url.ts";
-import { printable, reportFailure } from "../printable.ts";
+import { printable } from "../printable.ts";
 import type { UninstallCommand } from "../command_arguments.ts";
 
 /** Runs the `uninstall` command, and returns the exit code. */
 export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {
-  try {
-    await uninstall(database, (line) => console.log(line));
-    return 0;
-  } catch (error) {
-    return reportFailure(error, 1);
-  }
+  await uninstall(database, (line) => console.log(line));
+  return 0;
 }
 
 /** Removes the service's tables and triggers from a database, after printing a list of them. */

@@ -133,13 +133,11 @@ export async function readPostgresPolicyBypasses(
     `FROM found f JOIN pg_class c ON c.oid = f.oid AND c.relrowsecurity
      ORDER BY c.relname, f.why`,
   );
-  const bypasses = new Map<TableInfo, PolicyBypass[]>();
-  for (const [table, { place: _place, ...bypass }] of rows) {
-    const some = bypasses.get(table) ?? [];
-    bypasses.set(table, some);
-    some.push(bypass);
-  }
-  return bypasses;
+  const byTable = Map.groupBy(rows, ([table]) => table);
+  return new Map([...byTable].map(([table, found]) => [
+    table,
+    found.map(([, { role, of, why }]) => ({ role, of, why })),
+  ]));
 }
 
 const tableLabelSql = `CASE WHEN pg_table_is_visible(c.oid) THEN c.relname
