@@ -107,9 +107,40 @@ export function createCompiler(
     return { text, values };
   }
 
+  const oneRow = new WeakMap<TableInfo, Map<string, CachedInsert>>();
+
+  /** Caches the SQL of INSERTs of one row by the columns that have a value or a default. */
+  function compileOneRow(plan: InsertPlan, row: InsertPlan["rows"][number]): Statement {
+    const { table, columns, returning } = plan;
+    const within = plan.within === undefined ? null : compileFilter(plan.within, dialect);
+    const values: SqlValue[] = [];
+    let key = "";
+    for (const column of columns) {
+      const value = row.get(column);
+      const isGiven = value !== undefined && value !== databaseDefault;
+      if (isGiven) values.push(dialect.encode(value, column));
+      key += `${column.dbName}\0${isGiven}\0`;
+    }
+    if (within !== null) values.push(...within.values);
+    let statements = oneRow.get(table);
+    if (statements === undefined) oneRow.set(table, statements = new Map());
+    const known = statements.get(key);
+    const isKnown = known !== undefined && known.returning === returning &&
+      known.where === within?.texts;
+    if (isKnown) return { text: known.text, values };
+    const compiled = compile(plan);
+    // The SQL of a default can contain values of its own.
+    if (compiled.values.length === values.length && (known || statements.size < maxInserts)) {
+      statements.set(key, { where: within?.texts, returning, text: compiled.text });
+    }
+    return compiled;
+  }
+
   return (plan) => {
-    if (plan.kind === "insert" && plan.rows.length > 1) {
-      const { text, values } = compileManyRows(plan);
+    if (plan.kind === "insert") {
+      const [row, another] = plan.rows;
+      const isLone = row !== undefined && another === undefined;
+      const { text, values } = isLone ? compileOneRow(plan, row) : compileManyRows(plan);
       return { text, values, plan };
     }
     if (readsByKey(plan)) {
@@ -122,6 +153,8 @@ export function createCompiler(
 }
 
 const maxTextsOfColumns = 4;
+/** The maximum number of cached statements that insert one row into a table. */
+const maxInserts = 64;
 
 /** Returns the values of all rows in order, or null if a row leaves a value to the database. */
 function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
@@ -134,6 +167,12 @@ function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[
     }
   }
   return values;
+}
+
+interface CachedInsert {
+  readonly where: Fragment["texts"] | undefined;
+  readonly returning: readonly ColumnInfo[];
+  readonly text: string;
 }
 
 interface CachedStatement {

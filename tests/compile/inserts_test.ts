@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { eq, integer, table, text } from "../../mod.ts";
+import { createCompiler } from "../../src/compile/compile.ts";
+import { databaseDefault, type InsertPlan } from "../../src/plan/plan.ts";
+import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
+import { noText } from "../sql/round_trip.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
+
+const declared = ["notes", "=notes"].map((name) =>
+  table(name, {
+    id: integer().primaryKey(),
+    owner: text(),
+    // Its name is the name of another column with the mark of a default.
+    "=owner": text(),
+    rank: integer().default(5),
+  })
+);
+const infos = declared.map(tableInfoOf);
+const returnings = infos.flatMap(({ columns }) => [columns, columns.slice(0, 2)]);
+const cell = fc.constantFrom<unknown>(null, 1, 2, databaseDefault);
+
+const insert = fc.record({
+  index: fc.nat(1),
+  cells: fc.array(fc.option(cell, { nil: undefined }), { minLength: 4, maxLength: 4 }),
+  returning: fc.nat(1),
+  owner: fc.option(fc.constantFrom("ada", "bob"), { nil: null }),
+});
+
+const dialects = {
+  SQLite: sqliteDialect({ text: noText }),
+  Postgres: postgresDialect({ text: noText }),
+};
+
+for (const [engine, dialect] of Object.entries(dialects)) {
+  Deno.test(`an INSERT of one row is the same with and without a cache (${engine})`, () => {
+    const caching = createCompiler(dialect);
+    fc.assert(
+      fc.property(insert, ({ index, cells, returning, owner }) => {
+        const info = infos[index]!;
+        const row = new Map(
+          info.columns.flatMap((column, at) =>
+            cells[at] === undefined ? [] : [[column, cells[at]] as const]
+          ),
+        );
+        const canRequire = dialect.requireRow !== null && owner !== null;
+        const plan: InsertPlan = {
+          kind: "insert",
+          table: info,
+          columns: [...row.keys()],
+          rows: [row],
+          returning: returnings[2 * index + returning]!,
+          ...(canRequire ? { within: eq(declared[index]!.owner, owner) } : {}),
+        };
+        const { text, values } = createCompiler(dialect)(plan);
+        const cached = caching(plan);
+        assertEquals([cached.text, cached.values], [text, values]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+}
