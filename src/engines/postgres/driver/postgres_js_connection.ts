@@ -27,7 +27,7 @@ import type {
   ScheduledRead,
   TextRow,
 } from "./postgres_connection.ts";
-import { type BoundStatement, neverRepeat, PreparedStatements } from "./prepared_statements.ts";
+import { type BoundStatement, PreparedStatements } from "./prepared_statements.ts";
 import type { RoleWatch } from "./role_watch.ts";
 
 export interface PostgresJsConnectionOptions extends SessionParts {
@@ -263,7 +263,7 @@ export class PostgresJsConnection implements PostgresConnection {
     // without values by the simple protocol, which would run several statements in one string.
     const options = { prepare, simple };
     const query = client.unsafe<(string | null)[][]>(text, [...values], options);
-    if (isPipelined) neverRepeat(query);
+    if (isPipelined) this.#prepared.neverRepeat(query);
     // Makes each row an array. This is a separate call, because its result type lacks `forEach`.
     query.values();
     const rows: TextRow[] = [];

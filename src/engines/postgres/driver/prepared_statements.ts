@@ -15,6 +15,13 @@ export class PreparedStatements {
   /** True if no more statements can be prepared, so that the connection must be replaced. */
   isFull = false;
   #length = 0;
+  #unrepeated: object | null = null;
+
+  /** Prevents postgres.js from repeating a query. See {@link unrepeated}. */
+  neverRepeat(query: object): void {
+    this.#unrepeated ??= unrepeated(Object.getPrototypeOf(query));
+    Object.setPrototypeOf(query, this.#unrepeated);
+  }
 
   admits(text: string): boolean {
     if (this.#names.has(text)) return true;
@@ -57,19 +64,24 @@ function literal(value: string | null): string {
 }
 
 /**
- * Prevents postgres.js from repeating a query whose prepared statement is stale because its table
- * was altered. The library would repeat the query after all queries that were sent in between. A
- * statement of a failed transaction would then run after the transaction's end, and be committed. A
- * query is repeated only if its member `prepared` is true when the error arrives.
+ * Returns a prototype for queries of postgres.js that the library must not repeat. It would repeat
+ * a query whose prepared statement is stale because its table was altered, after all queries that
+ * were sent in between. A statement of a failed transaction would then run after the transaction's
+ * end, and be committed. A query is repeated only if its member `prepared` is true when the error
+ * arrives. Accessors on each query would give each query a hidden class of its own, which is slow.
  */
-export function neverRepeat(query: object): void {
-  let prepared: unknown;
-  Object.defineProperty(query, "prepared", {
-    get: () => prepared,
-    set(value: unknown) {
-      prepared = value;
-      // The library sends the query before this microtask runs, and needs the value until then.
-      queueMicrotask(() => prepared = false);
+function unrepeated(prototype: object | null): object {
+  const kept = Symbol("prepared");
+  return Object.create(prototype, {
+    prepared: {
+      get(this: { [kept]?: unknown }) {
+        return this[kept];
+      },
+      set(this: { [kept]?: unknown }, value: unknown) {
+        this[kept] = value;
+        // The library sends the query before this microtask runs, and needs the value until then.
+        queueMicrotask(() => this[kept] = false);
+      },
     },
   });
 }
