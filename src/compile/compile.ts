@@ -92,55 +92,45 @@ export function createCompiler(
     return { text, values };
   }
 
-  const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
+  const inserts = new WeakMap<
+    TableInfo,
+    { statements: Map<string, CachedInsert>; length: number }
+  >();
 
-  /** Caches the SQL of an INSERT of several complete rows, because it is long and slow to build. */
-  function compileManyRows(plan: InsertPlan): Statement {
-    const values = valuesOfAll(plan, dialect);
-    if (values === null) return compile(plan);
-    let texts = manyRows.get(plan.columns);
-    if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
-    const key = `${plan.rows.length} ${plan.returning.length}`;
-    const text = texts.get(key) ?? compile(plan).text;
-    // The cache is bounded, because each number of rows in a batch needs its own SQL.
-    if (texts.size < maxTextsOfColumns) texts.set(key, text);
-    return { text, values };
-  }
-
-  const oneRow = new WeakMap<TableInfo, Map<string, CachedInsert>>();
-
-  /** Caches the SQL of INSERTs of one row by the columns that have a value or a default. */
-  function compileOneRow(plan: InsertPlan, row: InsertPlan["rows"][number]): Statement {
-    const { table, columns, returning } = plan;
+  /** Caches the SQL of INSERTs by their columns and number of rows, because it is slow to build. */
+  function compileCachedInsert(plan: InsertPlan): Statement {
+    const { table, columns, rows, returning } = plan;
     const within = plan.within === undefined ? null : compileFilter(plan.within, dialect);
     const values: SqlValue[] = [];
-    let key = "";
-    for (const column of columns) {
-      const value = row.get(column);
-      const isGiven = value !== undefined && value !== databaseDefault;
-      if (isGiven) values.push(dialect.encode(value, column));
-      key += `${column.dbName}\0${isGiven}\0`;
+    let key = `${rows.length}`;
+    for (const row of rows) {
+      for (const column of columns) {
+        const value = row.get(column);
+        const isGiven = value !== undefined && value !== databaseDefault;
+        if (isGiven) values.push(dialect.encode(value, column));
+        if (row === rows[0]) key += ` ${column.dbName}\0${isGiven}`;
+        else if (!isGiven) return compile(plan);
+      }
     }
-    if (within !== null) values.push(...within.values);
-    let statements = oneRow.get(table);
-    if (statements === undefined) oneRow.set(table, statements = new Map());
-    const known = statements.get(key);
-    const isKnown = known !== undefined && known.returning === returning &&
-      known.where === within?.texts;
-    if (isKnown) return { text: known.text, values };
-    const compiled = compile(plan);
+    if (within !== null) { for (const value of within.values) values.push(value); }
+    const known = inserts.get(table) ?? { statements: new Map(), length: 0 };
+    const cached = known.statements.get(key);
+    if (cached?.returning === returning && cached.where === within?.texts) {
+      return { text: cached.text, values };
+    }
+    const { text, values: bound } = compile(plan);
     // The SQL of a default can contain values of its own.
-    if (compiled.values.length === values.length && (known || statements.size < maxInserts)) {
-      statements.set(key, { where: within?.texts, returning, text: compiled.text });
+    if (bound.length === values.length && known.length + text.length <= maxInsertLength) {
+      known.length += text.length;
+      inserts.set(table, known);
+      known.statements.set(key, { where: within?.texts, returning, text });
     }
-    return compiled;
+    return { text, values: bound };
   }
 
   return (plan) => {
     if (plan.kind === "insert") {
-      const [row, another] = plan.rows;
-      const isLone = row !== undefined && another === undefined;
-      const { text, values } = isLone ? compileOneRow(plan, row) : compileManyRows(plan);
+      const { text, values } = compileCachedInsert(plan);
       return { text, values, plan };
     }
     if (readsByKey(plan)) {
@@ -152,22 +142,8 @@ export function createCompiler(
   };
 }
 
-const maxTextsOfColumns = 4;
-/** The maximum number of cached statements that insert one row into a table. */
-const maxInserts = 64;
-
-/** Returns the values of all rows in order, or null if a row leaves a value to the database. */
-function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
-  const values: SqlValue[] = [];
-  for (const row of rows) {
-    for (const column of columns) {
-      const value = row.get(column);
-      if (value === undefined || value === databaseDefault) return null;
-      values.push(dialect.encode(value, column));
-    }
-  }
-  return values;
-}
+/** The maximum length of the cached INSERTs of one table, in characters. */
+const maxInsertLength = 400_000;
 
 interface CachedInsert {
   readonly where: Fragment["texts"] | undefined;
