@@ -92,13 +92,29 @@ export function createCompiler(
     return { text, values };
   }
 
-  const inserts = new WeakMap<
-    TableInfo,
-    { statements: Map<string, CachedInsert>; length: number }
-  >();
+  const compileInsertion = cachingInserts(compile, dialect);
 
-  /** Caches the SQL of INSERTs by their columns and number of rows, because it is slow to build. */
-  function compileCachedInsert(plan: InsertPlan): Statement {
+  return (plan) => {
+    if (plan.kind === "insert") {
+      const { text, values } = compileInsertion(plan);
+      return { text, values, plan };
+    }
+    if (readsByKey(plan)) {
+      const { text, values } = compileByKey(plan);
+      return { text, values, plan, isSingle: true };
+    }
+    const { text, values } = compile(plan);
+    return readsOneRow(plan) ? { text, values, plan, isSingle: true } : { text, values, plan };
+  };
+}
+
+/** Caches the SQL of INSERTs by their columns and number of rows, because it is slow to build. */
+function cachingInserts(
+  compile: (plan: InsertPlan) => Statement,
+  dialect: Dialect,
+): (plan: InsertPlan) => Statement {
+  const tables = new WeakMap<TableInfo, CachedInserts>();
+  return (plan) => {
     const { table, columns, rows, returning } = plan;
     const within = plan.within === undefined ? null : compileFilter(plan.within, dialect);
     const values: SqlValue[] = [];
@@ -112,34 +128,26 @@ export function createCompiler(
         else if (!isGiven) return compile(plan);
       }
     }
-    if (within !== null) { for (const value of within.values) values.push(value); }
-    const known = inserts.get(table) ?? { statements: new Map(), length: 0 };
-    const cached = known.statements.get(key);
-    if (cached?.returning === returning && cached.where === within?.texts) {
-      return { text: cached.text, values };
+    if (within !== null) values.push(...within.values);
+    const cached = tables.get(table) ?? { statements: new Map(), length: 0 };
+    const known = cached.statements.get(key);
+    if (known?.returning === returning && known.where === within?.texts) {
+      return { text: known.text, values };
     }
     const { text, values: bound } = compile(plan);
+    const length = cached.length + text.length - (known?.text.length ?? 0);
     // The SQL of a default can contain values of its own.
-    if (bound.length === values.length && known.length + text.length <= maxInsertLength) {
-      known.length += text.length;
-      inserts.set(table, known);
-      known.statements.set(key, { where: within?.texts, returning, text });
+    if (bound.length === values.length && length <= maxInsertLength) {
+      cached.statements.set(key, { where: within?.texts, returning, text });
+      tables.set(table, { ...cached, length });
     }
     return { text, values: bound };
-  }
-
-  return (plan) => {
-    if (plan.kind === "insert") {
-      const { text, values } = compileCachedInsert(plan);
-      return { text, values, plan };
-    }
-    if (readsByKey(plan)) {
-      const { text, values } = compileByKey(plan);
-      return { text, values, plan, isSingle: true };
-    }
-    const { text, values } = compile(plan);
-    return readsOneRow(plan) ? { text, values, plan, isSingle: true } : { text, values, plan };
   };
+}
+
+interface CachedInserts {
+  readonly statements: Map<string, CachedInsert>;
+  readonly length: number;
 }
 
 /** The maximum length of the cached INSERTs of one table, in characters. */
