@@ -136,7 +136,7 @@ function cachingInserts(
     }
     const { text, values: bound } = compile(plan);
     const length = cached.length + text.length - (known?.text.length ?? 0);
-    // The SQL of a default can contain values of its own.
+    // The SQL of a default can contain further values.
     if (bound.length === values.length && length <= maxInsertLength) {
       cached.statements.set(key, { where: within?.texts, returning, text });
       tables.set(table, { ...cached, length });

@@ -68,7 +68,7 @@ function literal(value: string | null): string {
  * a query whose prepared statement is stale because its table was altered, after all queries that
  * were sent in between. A statement of a failed transaction would then run after the transaction's
  * end, and be committed. A query is repeated only if its member `prepared` is true when the error
- * arrives. Accessors on each query would give each query a hidden class of its own, which is slow.
+ * arrives. Accessors on each query would create a hidden class for each query, which is slow.
  */
 function unrepeated(prototype: object | null): object {
   const kept = Symbol("prepared");
