@@ -11,7 +11,7 @@ import { patternFault } from "./operators/like_pattern.ts";
 import { nullTest } from "./operators/operator_registry.ts";
 import type { Operator } from "./operators/operator.ts";
 import { fitsDocumentPaths, pathOperandFault } from "./operators/path_comparison.ts";
-import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
+import { excerptOf, filterError, plusHint, unreadableFilter } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** The field that a comparison tests: a column, or a value in its JSON documents. */
@@ -82,11 +82,7 @@ export function requireValueCount(
   if (takes === "pair" ? values.length === 2 : !list || mayBeTwo) return;
   const query = "a search, and at most the name of a text search configuration after it";
   const expected = { pair: "exactly two values", query }[String(takes)] ?? "one value";
-  throw filterError(
-    valuesAt,
-    expected,
-    `Cannot read the filter at ${valuesAt}: the operator takes ${expected}`,
-  );
+  throw unreadableFilter(valuesAt, expected, `the operator takes ${expected}`);
 }
 
 export function isNullWord(literal: Literal | undefined): boolean {

@@ -9,7 +9,7 @@ import { patternCharactersForLimit } from "./operators/like_pattern.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { OperatorRegistry } from "./operators/operator_registry.ts";
 import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
-import { excerptOf, filterError, filterTooLarge } from "./syntax/filter_error.ts";
+import { excerptOf, filterError, filterTooLarge, unreadableFilter } from "./syntax/filter_error.ts";
 import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "./syntax/filter_syntax.ts";
 import { quotePath } from "./syntax/quoted_name.ts";
 
@@ -98,11 +98,7 @@ export function resolveFilterWith(
     }
     case "inserted":
       if (insert !== undefined) return insert(syntax.index, context);
-      throw filterError(
-        syntax.at,
-        "a field",
-        `Cannot read the filter at ${syntax.at}: expected a field`,
-      );
+      throw unreadableFilter(syntax.at, "a field", "expected a field");
   }
 }
 
@@ -236,10 +232,10 @@ function findOperator(
 ): Operator {
   const operator = operators.get(symbol);
   if (operator !== undefined) return operator;
-  throw filterError(
+  throw unreadableFilter(
     operatorAt,
     "a known operator",
-    `Cannot read the filter at ${operatorAt}: unknown operator ${excerptOf(symbol)}` +
+    `unknown operator ${excerptOf(symbol)}` +
       didYouMean(symbol, [...operators.keys()]),
   );
 }

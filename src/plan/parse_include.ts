@@ -1,4 +1,4 @@
-import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
+import { excerptOf, unreadableFilter } from "../filter/syntax/filter_error.ts";
 import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts";
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
@@ -202,11 +202,7 @@ function closingQuote({ text, at }: State, from: number): number {
   const quoted = readQuotedName(text, at);
   if (quoted !== null) return quoted.end - 1;
   const position = at - from;
-  throw filterError(
-    position,
-    "a closing quote",
-    `Cannot read the filter at ${position}: the quote is not closed`,
-  );
+  throw unreadableFilter(position, "a closing quote", "the quote is not closed");
 }
 
 function optionAt(text: string, at: number): OptionName | null {

@@ -12,6 +12,11 @@ export function filterError(
   return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
+/** Returns the error of a filter whose syntax is wrong at a position. */
+export function unreadableFilter(position: number, expected: string, fault: string): Problem {
+  return filterError(position, expected, `Cannot read the filter at ${position}: ${fault}`);
+}
+
 /** Returns the error of a filter that is too large. `limit` completes "it may hold at most …". */
 export function filterTooLarge(position: number, limit: string): Problem {
   const expected = `at most ${limit}`;

@@ -1,4 +1,4 @@
-import { excerptOf, filterError, plusHint } from "./filter_error.ts";
+import { excerptOf, plusHint, unreadableFilter } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
 /** The state of the filter scanner: the position in a string. The functions below advance it. */
@@ -108,11 +108,7 @@ export function unexpectedCharacter(scanner: Scanner, expected: string, hint?: s
     : excerptOf(text.slice(at, at + 21));
   const advice = hint ??
     plusHint(text.slice(Math.max(0, at - maxTimestampLength), at + offsetWidth));
-  return filterError(
-    at,
-    expected,
-    `Cannot read the filter at ${at}: expected ${expected}, got ${found}${advice}`,
-  );
+  return unreadableFilter(at, expected, `expected ${expected}, got ${found}${advice}`);
 }
 
 const maxTimestampLength = 40;
@@ -134,11 +130,7 @@ function scanQuoted(scanner: Scanner, quote: number): Literal {
     }
     i += characterWidth(scanner, i, "a quoted text") - 1;
   }
-  throw filterError(
-    at,
-    "a closing quote",
-    `Cannot read the filter at ${at}: the quote is not closed`,
-  );
+  throw unreadableFilter(at, "a closing quote", "the quote is not closed");
 }
 
 function scanWord(scanner: Scanner): Literal {
