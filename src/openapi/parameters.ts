@@ -80,7 +80,7 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
     filterParameter(resource, true),
     ...viewParameters(resource),
     orderParameter(resource),
-    limitParameter(resource),
+    limitParameter("rows", resource.page),
     parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
     parameter(
       "offset",
@@ -117,11 +117,7 @@ function searchParameters(resource: Resource): readonly JsonSchema[] {
   return [
     { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
     filterParameter(resource, true),
-    parameter(
-      "limit",
-      { type: "integer", minimum: 1, default: 20 },
-      "How many rows at most; above 100 it is 100.",
-    ),
+    limitParameter("rows", { defaultLimit: 20, maxLimit: 100 }),
     parameter(
       "offset",
       { type: "integer", minimum: 0, default: 0 },
@@ -234,11 +230,15 @@ function orderParameter(resource: Resource): JsonSchema {
   );
 }
 
-function limitParameter({ page }: Resource): JsonSchema {
+function limitParameter(
+  what: "rows" | "groups",
+  { defaultLimit, maxLimit }: { defaultLimit: number; maxLimit: number | string },
+): JsonSchema {
+  const schema = { type: "integer", minimum: 1, default: defaultLimit };
   return parameter(
     "limit",
-    { type: "integer", minimum: 1, default: page.defaultLimit },
-    `How many rows at most; above ${page.maxLimit} it is ${page.maxLimit}.`,
+    schema,
+    `How many ${what} at most; above ${maxLimit} it is ${maxLimit}.`,
   );
 }
 
@@ -263,11 +263,7 @@ function aggregateParameters({ groups }: Resource): readonly JsonSchema[] {
         "fields of groupBy.",
     ),
     parameter("orderBy", { type: "string" }, "As in lists, by what `having` may name."),
-    parameter(
-      "limit",
-      { type: "integer", minimum: 1, default: 1000 },
-      "How many groups at most; above 1,000 it is 1,000.",
-    ),
+    limitParameter("groups", { defaultLimit: 1000, maxLimit: "1,000" }),
   ];
 }
 
