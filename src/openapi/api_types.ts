@@ -119,7 +119,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation whose rows a body can write: its target, and the name of the target's type. */
+/** A relation through which a body can write rows, its target, and the target's type name. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;
@@ -154,7 +154,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the operations without a body type, such as `delete`, and `subscribe` for live lists. */
+/** Returns the names of the enabled operations that have no body type, such as `delete`. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

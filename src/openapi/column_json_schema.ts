@@ -65,7 +65,7 @@ export function limitsOfText({ minLength, maxLength, pattern, format }: ColumnIn
   };
 }
 
-/** Returns `minimum` and `maximum` for JSON numbers only. */
+/** Returns `minimum` and `maximum` for a column whose JSON values are numbers. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -170,7 +170,7 @@ function enumOf({ enumValues }: ColumnInfo): JsonSchema {
   return enumValues === null ? {} : { enum: enumValues };
 }
 
-/** Makes a schema accept null. OpenAPI 3.0 has no null type, and an `enum` must contain null. */
+/** Makes a schema accept null. OpenAPI 3.0 has no null type, and null is added to any `enum`. */
 function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   if (!isNullable || schema["type"] === undefined) return schema;
   const values = schema["enum"];
@@ -181,7 +181,7 @@ function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   };
 }
 
-/** The number of digits of a number that every engine stores exactly. */
+/** Every engine stores a decimal exactly if it has at most this many digits. */
 const exactDigits = 15;
 
 function decimalPattern({ precision, scale }: ColumnInfo): string {

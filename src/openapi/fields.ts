@@ -33,15 +33,15 @@ export interface FieldSchema {
   readonly minLength?: number;
   /** Maximum length of the field's strings in characters. */
   readonly maxLength?: number;
-  /** Regular expression with the flag `u`, of which each string must contain a match. */
+  /** Regular expression with the flag `u`. It must match a part of each string, or all of it. */
   readonly pattern?: string;
   /** Format that each string must have. */
   readonly format?: "email";
-  /** The lowest allowed value, as it is in JSON. */
+  /** The lowest allowed value, as a JSON value. */
   readonly min?: unknown;
-  /** The highest allowed value, as it is in JSON. */
+  /** The highest allowed value, as a JSON value. */
   readonly max?: unknown;
-  /** JSON Schema (OpenAPI 3.0) of a field with a list, or an object whose members are known. */
+  /** JSON Schema (OpenAPI 3.0) of the field. Present for lists, and objects with known members. */
   readonly schema?: JsonSchema;
   /** Present if no body can set the field. */
   readonly readOnly?: true;
@@ -49,7 +49,7 @@ export interface FieldSchema {
   readonly createOnly?: true;
   /** Present if responses contain the field only if `select` names it. */
   readonly onSelect?: true;
-  /** Present if only some users can read the field. Responses to other users omit it. */
+  /** Present if the readable fields depend on the user. Responses can then omit the field. */
   readonly perUser?: true;
 }
 

@@ -46,7 +46,7 @@ export interface OpenapiInput extends DescribedService {
   /** The authentication schemes by name. A request needs only one of them. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
-  /** True if a caller with an exhausted budget can continue with proof of work. */
+  /** True if clients can continue with proof of work after their request budget is used up. */
   readonly challengesByWork: boolean;
   /** Name of the request header that contains a CAPTCHA token. */
   readonly captchaHeader: string;

@@ -59,7 +59,7 @@ export function operationDocument(
   };
 }
 
-/** Returns the query parameters of functions: arguments for GET, and the parameters of rows. */
+/** Returns the functions' arguments for a GET, and list parameters if functions return rows. */
 function functionParameters(
   all: readonly CalledFunction[],
   { method }: Route,
@@ -151,7 +151,7 @@ const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSch
   procedure: ({ procedure }) => procedure?.input ?? {},
 };
 
-/** Returns the schema of a new row in a batch, with the optimistic id if streams contain it. */
+/** Returns the schema of a new row in a batch, with `_optimisticId` if there are live streams. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
   const members = optimisticIdSchema(resource);
   return Object.keys(members).length === 0

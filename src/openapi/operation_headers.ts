@@ -100,8 +100,8 @@ export function isPublic(
 }
 
 /**
- * Returns one requirement for each authentication scheme, of which any is sufficient. An empty
- * requirement comes first if anonymous access is sufficient.
+ * Returns one requirement for each authentication scheme. A request must meet only one of these
+ * requirements. If anonymous access is sufficient, an empty requirement comes first.
  */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],

@@ -11,7 +11,7 @@ export function queryParameters(name: OperationName, resource: Resource): readon
 
 type Parameters = (resource: Resource) => readonly JsonSchema[];
 
-/** The query parameters of the operations. An operation without an entry has none. */
+/** The query parameters of the operations; null for an operation without query parameters. */
 const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   ...{ update: null, replace: null, delete: null, "batch-create": null, "batch-update": null },
   ...{ "batch-replace": null, "batch-delete": null, procedure: null, export: null, restore: null },
@@ -208,7 +208,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a phrase to follow the names of fields that only some users can use, else "". */
+/** Returns words to append to a list of fields if some users cannot use all of them, or "". */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

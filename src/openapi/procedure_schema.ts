@@ -19,11 +19,11 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** An operation of a resource, and the resource's name as a part of component names. */
+/** An operation of a resource. `name` is the resource's name in the names of components. */
 export interface OperationFacts {
   readonly resource: Resource;
   readonly name: string;
-  /** The called procedure, or null for another operation. */
+  /** The procedure that the operation calls, or null if the operation calls no procedure. */
   readonly procedure: ProcedureSchema | null;
 }
 
@@ -76,7 +76,7 @@ function inputOf({ args, args: [first], bodyType }: CalledFunction): JsonSchema 
   };
 }
 
-/** Returns the schema of the result. Rows of a served table have the readable fields. */
+/** Returns the schema of the result. Rows of a served table have only its readable fields. */
 function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
   const { kind, columns } = called.result;
   const [first] = columns;
@@ -94,7 +94,7 @@ function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
   return kind === "row" ? { ...row, nullable: true } : pageOf(row);
 }
 
-/** Returns the schema of a page of rows. `more` contains other properties that it can have. */
+/** Returns the schema of a page of rows. `more` contains additional properties of the page. */
 export function pageOf(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
   return {
     type: "object",

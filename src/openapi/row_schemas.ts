@@ -139,7 +139,7 @@ export function rowSchemas(
 
 const selection = "A row with the fields that the request selects, and the rows that it includes.";
 
-/** Returns the schema of the optimistic id in a body; an empty object if there are no streams. */
+/** Returns the body member `_optimisticId`, or no member if the resource has no live streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

@@ -54,7 +54,7 @@ export interface RelationSchema {
   readonly path: string;
   /** True if the `filter` parameter can use the relation. */
   readonly filterable: boolean;
-  /** Members for related rows in bodies. A POST accepts only `connect` and `create`. */
+  /** Keys of the object that writes related rows. A POST accepts only `connect` and `create`. */
   readonly writes?: readonly RelationMember[];
   /**
    * The fields that have equal values in a row and its related rows. They are lists if the foreign

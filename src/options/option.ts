@@ -5,7 +5,7 @@ import { showValue } from "../problem/show_value.ts";
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the option, e.g. `abuseProtection.pow.difficulty`. Empty for the configuration. */
+  /** The option's path, like `abuseProtection.pow.difficulty`. Empty for all options together. */
   readonly path: string;
 }
 
@@ -27,7 +27,7 @@ export interface OptionRules {
   readonly shape: OptionShape;
   /** Reads the members of an accepted value. If absent, the value is returned unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /** Returns a message for a frequent mistake, instead of "must be …"; null for another value. */
+  /** Returns a special message for a frequent mistake, or null for the usual "must be …". */
   readonly advice?: (given: unknown) => string | null;
   /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
@@ -73,7 +73,7 @@ export class Option<T> {
     return new Option({ ...this.rules, advice });
   }
 
-  /** Returns a copy of this option with another test. `takes` follows "must be" in messages. */
+  /** Returns a copy of this option with one more test. `takes` follows "must be" in messages. */
   fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
     const { fits } = this.rules;
     // The cast is safe, because `fits` has accepted the value.
@@ -81,7 +81,7 @@ export class Option<T> {
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Checks and reads a value. Throws a plain Error, in one sentence that names the option. */
+  /** Checks and reads a value. Throws a plain Error whose message names the option. */
   read(given: unknown, place: OptionLocation): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
@@ -171,7 +171,7 @@ export function listOf<T>(
     takes: `a list of ${of}`,
     fits: Array.isArray,
     shape: { kind: "list", each },
-    // `fits` has checked that it is a list. Array.from also visits the empty slots of a list.
+    // `fits` has checked that `given` is a list. Array.from also visits the empty slots of a list.
     readParts: (given, { subject, path }) =>
       Array.from(
         given as readonly unknown[],
@@ -197,7 +197,7 @@ function isObject(given: unknown): boolean {
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/** Returns the names of all members, including inherited members, whose values are used, too. */
+/** Returns the names of all own and inherited members, because the values of both are used. */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

@@ -108,10 +108,10 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** The attributes of the virtual columns for keys and metrics, which no table declares. */
+/** The attributes of the virtual columns for keys and metrics. No table declares these columns. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };
 
 const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
 
-/** The group key of an aggregate of related rows: the index of the key that a row is related to. */
+/** The group key for related rows: the index of the key to which a group's rows are related. */
 export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

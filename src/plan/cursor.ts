@@ -16,7 +16,7 @@ export type CursorPosition =
 
 /**
  * A position in an order whose values can differ between two statements, so that no value marks the
- * end of a page. It contains the number of rows before it, and a hash of the last of these rows.
+ * end of a page. It contains the number of rows before it, and a hash of the rows just before it.
  */
 export interface CountedPosition {
   readonly rows: number;
@@ -30,7 +30,7 @@ export interface CountedPosition {
 export interface RowPosition {
   readonly kind: "row";
   readonly key: readonly SqlValue[];
-  /** The hash of the row's values in the order. If the values change, the hash differs. */
+  /** The hash of the row's sort key values. If these values change, the hash differs. */
   readonly hash: string;
 }
 
@@ -108,8 +108,8 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 }
 
 /**
- * Decrypts a cursor from a client and returns its position. Throws a 400 for a damaged or outdated
- * cursor, and for a cursor of another list: the list would restart at its first page.
+ * Decrypts a cursor from a client and returns its position. Throws a 400 if the cursor is damaged,
+ * outdated or from another list. Ignoring such a cursor would restart the list at its first page.
  */
 export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
@@ -127,8 +127,8 @@ export function openCursor(cursor: string, list: CursorScope): CursorPosition {
 }
 
 /**
- * Returns the row's values in the order if they are the same as when the cursor was created. Throws
- * a 400 if they differ, or if they are undefined because the row no longer exists.
+ * Returns the row's sort key values if they are the same as when the cursor was created. Throws a
+ * 400 if they differ, or if they are undefined because the row no longer exists.
  */
 export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,

@@ -11,7 +11,7 @@ export class EchoedValue {
   /** The error message for an invalid value, or null if the value is valid. */
   readonly fault: string | null;
 
-  /** Creates a value that the column's kind has parsed or, with the message `fault`, rejected. */
+  /** Creates a value that the column's kind parsed, or rejected with the message `fault`. */
   constructor(given: unknown, read: unknown, fault: string | null) {
     this.given = given;
     this.read = read;

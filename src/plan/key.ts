@@ -60,8 +60,8 @@ function keyText(value: unknown): string {
 }
 
 /**
- * Path segments with which routes of a resource begin, even those of disabled operations. They are
- * never a row's key. A row with such an id has an encoded letter in its path: `%63ount`.
+ * Path segments with which routes of a resource begin, even those of disabled operations. In a
+ * path, these segments never identify a row. If a row has the key `count`, its path contains `%63ount`.
  */
 export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",

@@ -140,7 +140,7 @@ function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): read
 
 const directions = ": write field:asc, field:desc or -field";
 
-/** Returns true for `name desc` and `name.desc`, in which other languages write a direction. */
+/** Returns true for `name desc` and `name.desc`, the notations of other query languages. */
 export function endsWithDirection(name: string): boolean {
   return /[ .](?:asc|desc)$/i.test(name);
 }
@@ -151,8 +151,8 @@ export function orderProblem(item: string, reason: string): Problem {
 }
 
 /**
- * Returns true if positions in an order must be counted in rows, because a view's column can have
- * other values in the next statement. Key columns that the deployer names never vary.
+ * Returns true if a position in this order must be a number of rows, because a column, such as an
+ * expression of a view, can have other values in the next statement. Key columns never vary.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -24,7 +24,7 @@ export interface OffsetPosition {
 
 /** A column that the read adds to each row, with the value of a column in a related row. */
 export interface RelatedColumn {
-  /** The column as the plan's columns and order name it. */
+  /** The added column, to which the plan's order refers. */
   readonly column: ColumnInfo;
   /** The column in the related row. */
   readonly source: ColumnInfo;
@@ -33,7 +33,7 @@ export interface RelatedColumn {
   readonly where: Filter;
 }
 
-/** A column that the read adds, with the value at a path in a JSON column; NULL for other types. */
+/** A column that the read adds: the value at a JSON path, or NULL if its type is not `type`. */
 export interface PathColumn extends DocumentPath {
   readonly column: ColumnInfo;
   readonly type: "number" | "text" | "boolean";
@@ -72,13 +72,13 @@ export interface PreviewSettings {
   /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The truncated columns by which the rows are sorted. Their whole values follow all columns in
-   * the page's last row, and are NULL in other rows. One further row is read after the page.
+   * The truncated columns by which the rows are sorted. After all other columns, the page's last
+   * row contains their whole values, and other rows contain NULL. The plan reads one further row.
    */
   readonly whole: readonly ColumnInfo[];
 }
 
-/** The values by which a relation finds the related rows of a row, one for each pair of columns. */
+/** A row's values in the columns by which a relation finds related rows, in column order. */
 export type RelatedKey = readonly unknown[];
 
 /** The keys whose related rows one statement reads. */
@@ -225,7 +225,7 @@ export interface AggregatePlan {
   readonly limit: number;
   /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
-  /** If present, the rows of a group are related to one key, whose index is the only group key. */
+  /** If present, a group is the rows related to one key. The only group key is that key's index. */
   readonly relatedTo?: RelatedKeys;
 }
 

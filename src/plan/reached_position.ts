@@ -87,8 +87,8 @@ export function countedPositionAt(rows: number): CountedPosition {
 }
 
 /**
- * Returns the position `given` rows after the position `from`. The first of the read rows are the
- * rows before `from`. Throws a 400 if they have changed since the position was created.
+ * Returns the position `given` rows after the position `from`. The read begins with the rows just
+ * before `from`. Throws a 400 if these rows have changed since the position `from` was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,

@@ -1,4 +1,4 @@
-/** Returns the known name that is most similar to a misspelt name, for error messages, or null. */
+/** Returns the known name that is most similar to a misspelt name, or null if none is similar. */
 export function nearestName(
   text: string,
   candidates: readonly string[],
@@ -80,7 +80,7 @@ export function normalFormOf(name: string): string {
 
 /**
  * Returns the known name that is so similar to `name` that no other name can be meant. Use this
- * function if unknown names are allowed otherwise. If unknown names are errors, use
+ * function if a caller accepts unknown names. If unknown names are errors, use
  * {@link nearestName}, which also returns less similar names.
  */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {

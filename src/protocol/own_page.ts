@@ -1,8 +1,7 @@
 /**
  * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
- * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`, so that no
- * browser has sent it. Browsers send one of these headers with every write (Fetch Metadata, and RFC
- * 6454).
+ * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`. No browser sends
+ * such a write, because browsers add one of these headers (Fetch Metadata, and RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,
@@ -14,13 +13,13 @@ export function isFromOwnPage(
   // `same-site` means another subdomain, perhaps of another owner. `none`: the user opened the URL.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // Only hosts are compared, because a proxy can end TLS. A sandboxed page has the origin `null`.
+  // Only hosts are compared: a proxy can terminate TLS. A sandboxed page has the origin `null`.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;
 }
 
-/** Returns the host as an origin with this scheme contains it: without the default port. */
+/** Returns the host without the default port of the scheme, because origins omit this port. */
 function hostOf(protocol: string, host: string | null): string | null {
   return host === null ? null : URL.parse(`${protocol}//${host}`)?.host ?? null;
 }

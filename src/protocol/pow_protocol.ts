@@ -23,5 +23,5 @@ export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
   return zeros >= bits;
 }
 
-/** The letters of base64url, in the order of their values. Nonces consist of them. */
+/** The characters of base64url, in the order of their values. Nonces consist of them. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

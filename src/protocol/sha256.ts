@@ -86,7 +86,7 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** Returns the first 32 bits of a root's fraction, by integers: doubles are not precise enough. */
+/** Returns the first 32 bits of a root's fractional part. Doubles would not be precise enough. */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;

@@ -11,7 +11,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** Rights that an operation needs besides its main access: for other resources or operations. */
+/** Rights that an operation needs besides its main access, on its own or on related resources. */
 export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -61,7 +61,7 @@ export async function grantIfAllowed(
 
 /**
  * Checks the rights of a request that repeats an earlier request with the same idempotency key,
- * before the service sends the stored reply. Throws a 401 or 403, or the error of a scope.
+ * before the service sends the stored reply. Throws a 401 or 403, or the error of a scope function.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

@@ -32,7 +32,7 @@ export const rowTrials: unique symbol = Symbol("rowTrials");
 
 /** Functions for a check of rights, in addition to the operations of an API. */
 export interface RowTrials {
-  /** The operations for this caller, in transactions of the resource's database. */
+  /** The API for this caller. Its transactions run on the database of the resource. */
   readonly api: CodeApi<AnyApi>;
   filterOf(key: unknown): Filter;
   /** Reads the row as a live stream would read it. Throws the problem that a stream would throw. */
@@ -211,7 +211,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // If the caller aborts a read, it fails as a timeout. `requireWanted` throws the abort reason.
+    // An aborted read fails with a timeout error. `requireWanted` throws the abort reason instead.
     requireWanted();
     throw error;
   }

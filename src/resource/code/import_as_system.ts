@@ -21,7 +21,7 @@ export interface ImportSource extends ImportFileOptions {
    * would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
-  /** True if this process has no other work, so that the import never pauses. Default: false. */
+  /** True if this process has no other work. The import then never pauses. Default: false. */
   readonly isAlone?: boolean | undefined;
   /** The number of rows in each separate transaction. Default: one transaction for all rows. */
   readonly chunk?: number | undefined;
@@ -34,8 +34,8 @@ export interface ImportSource extends ImportFileOptions {
 /** The function that imports rows into the resources of an app. */
 export interface ImportsFromCode {
   /**
-   * Creates rows from a file in the resource at `path`, or in the resource whose table has this
-   * name. The import has the rights of the system, not of a user. Rejects with a `Problem` whose
+   * Creates rows from a file. `path` is the path of the resource, or the name of its table. The
+   * import has the rights of the system, not of a user. Rejects with a `Problem` whose
    * `details.errors` name the lines.
    */
   import(path: string, source: ImportSource): Promise<ImportOutcome>;

@@ -15,7 +15,7 @@ export function defaultMaxFields(
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The minimum of the default limit, because JSON documents and inputs can have many fields. */
+/** The lowest default limit. JSON documents and inputs of procedures can have many fields. */
 const least = 20_000;
 
 /** The number of nested rows that a body can contain for each item that a batch can contain. */

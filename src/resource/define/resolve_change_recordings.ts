@@ -44,7 +44,7 @@ export async function resolveChangeRecordings(
     const isRecordable = ({ recordable }: TableInfo) => recordable;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isRecordable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
-    // Streams through a link table need its changes, even if no resource serves the table.
+    // A stream that uses a link table needs its changes, even if no resource serves the table.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isRecordable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

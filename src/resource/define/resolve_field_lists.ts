@@ -18,7 +18,7 @@ import type { Observer } from "../../runtime/runtime.ts";
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
-  /** The most fields that any caller can have. API descriptions contain all of these fields. */
+  /** The upper limit of every caller's fields. API descriptions contain all of these fields. */
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldListsOfUser | null;
@@ -37,8 +37,8 @@ type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
- * Resolves the option `fields`: each list is fixed, or a function of the user whose results are
- * limited to a fixed list. Throws a plain Error for a column that the table does not have.
+ * Resolves the option `fields`. Each list is fixed, or is a function of the user that can only
+ * narrow a fixed list. Throws a plain Error for a column that the table does not have.
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},

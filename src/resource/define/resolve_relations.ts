@@ -84,7 +84,7 @@ function resolveRelation(
   return relation;
 }
 
-/** Matches names with a dot, with syntax of `include`, and `__proto__`, which sets a prototype. */
+/** Matches names with syntax characters of `include`, and `__proto__`, which sets a prototype. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(
@@ -173,10 +173,10 @@ function findColumns(
 }
 
 /**
- * Changes the kind of referencing columns, so that both columns of a reference are formatted alike.
- * If a relation compares an untyped column with a key, the column's values are formatted as keys,
- * as if the database declared the reference. Otherwise the column would show a string that differs
- * from the key of the related row. The result contains a new description for each changed table.
+ * Sets `isWide` in each untyped column that a relation compares with an untyped key, as if the
+ * database declared the reference. Otherwise the same value would have different formats in the
+ * column and in the key of the related row. The result contains a new description for each changed
+ * table.
  */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],

@@ -43,7 +43,7 @@ export interface ResourceContext {
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** Returns how to look up a role's rights on the columns of a table. Absent if not needed. */
+  /** Returns the column rights on a table, by user. Absent if users have no database roles. */
   readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
@@ -185,7 +185,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns the operations that the table allows. A view accepts some writes, and has no streams. */
+/** Returns the operations that the table allows. A view allows some writes, but no `subscribe`. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly, recordable, view }: TableInfo,

@@ -17,7 +17,7 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // The parameter `numbers=safe` selects a form of numbers. Clients can add it to any type.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // The types contain the charset, because an `Accept` header with a charset matches only them.
+  // The charset is added, because an `Accept` header with a charset matches only types with one.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

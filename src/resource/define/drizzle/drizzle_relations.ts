@@ -212,8 +212,8 @@ function olderRelation(
 }
 
 /**
- * Returns the columns of the opposite relation. As in Drizzle, any opposite relation matches a
- * relation without a name. Returns null unless exactly one candidate has columns.
+ * Returns the columns of the opposite relation. As in Drizzle, a relation without `relationName`
+ * matches any opposite relation. Returns null unless exactly one matching relation has columns.
  */
 function inverseEnds(
   table: Target,
