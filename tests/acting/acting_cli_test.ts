@@ -67,7 +67,7 @@ async function withDatabase(
 async function withService(
   { config }: Awaited<ReturnType<Prepare>>,
   work: (
-    send: (claims: object | null, method: string, path: string, body?: object) => Promise<{
+    send: (claims: object | null, method: string, path: string, body?: object | string) => Promise<{
       readonly status: number;
       // deno-lint-ignore no-explicit-any -- the body of a response
       readonly body: any;
@@ -140,6 +140,12 @@ CREATE FUNCTION caller() RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN
 CREATE FUNCTION members_only() RETURNS text STABLE LANGUAGE sql AS 'SELECT current_user::text';
 REVOKE EXECUTE ON FUNCTION members_only FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION members_only TO authenticated;
+CREATE FUNCTION greet(name text) RETURNS text STABLE LANGUAGE sql AS $$SELECT 'hi ' || name$$;
+CREATE FUNCTION greet(name text, secret text) RETURNS text STABLE LANGUAGE sql AS 'SELECT secret';
+REVOKE EXECUTE ON FUNCTION greet(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION greet(text, text) TO authenticated;
+CREATE FUNCTION shout(text) RETURNS text STABLE LANGUAGE sql AS
+  $$SELECT upper($1) || coalesce(right(auth.uid()::text, 2), '')$$;
 CREATE FUNCTION nobodys() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
 REVOKE EXECUTE ON FUNCTION nobodys FROM PUBLIC;
 CREATE FUNCTION counts() RETURNS bigint[] STABLE SECURITY DEFINER SET search_path = '' LANGUAGE sql AS
@@ -190,6 +196,10 @@ testOnPostgres("--act-as supabase calls functions with the role and the claims",
         assertEquals(await call(null, "members_only"), forbidden("members_only"));
         assertEquals(await call(user(4), "counts", {}), [400, 20]);
         assertEquals(await call(null, "counts"), [400, 0]);
+        // Each of several functions with one name has its own rights.
+        assertEquals(await call(null, "greet?name=a"), "hi a");
+        assertEquals(await call(user(3), "greet?name=a&secret=b"), "b");
+        assertEquals(await call(null, "greet?name=a&secret=b"), forbidden("greet"));
       }
       const { items } = await call(user(3), "my_todos?totalCount=true&limit=1");
       assertEquals(items, [{ id: 2, user_id: uid(3), task: "task 2", is_complete: false }]);
@@ -197,6 +207,8 @@ testOnPostgres("--act-as supabase calls functions with the role and the claims",
       assertEquals((await call(user(3), "nobodys"))[0], 404);
       assertEquals(await call(null, "add_todo", { task: "nobody" }), forbidden("add_todo"));
       assertEquals((await call(user(4), "add_todo", { task: "mine" })).user_id, uid(4));
+      const shout = await send(user(3), "POST", "functions/rpc/shout", "hey");
+      assertEquals(shout.body.data, "HEY03");
       // What a function changes in the session ends with its call.
       assertEquals(await call(user(3), "pretend", {}), uid(5));
       assertEquals(await call(user(3), "caller"), `authenticated ${uid(3)} authenticated`);

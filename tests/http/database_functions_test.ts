@@ -386,6 +386,13 @@ testOnPostgres("functions that cannot be called are left out, with the reason", 
     assertEquals(functions["all_secrets"]?.databaseFunction.isDefiner, true);
     assertEquals(Object.keys((await db.introspect({ functions: ["add"] })).functions), ["add"]);
     assertEquals((await db.introspect()).functions, {});
+    await runScript(
+      db.driver,
+      "CREATE SCHEMA other;\n" +
+        "CREATE FUNCTION other.half(whole integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1'",
+    );
+    const both = await db.introspect({ schemas: ["public", "other"], functions: ["half"] });
+    assertEquals(both.functions["half"]?.databaseFunction.overloads[0]?.schema, "other");
     await assertRejects(
       () => db.introspect({ functions: ["ad"] }),
       Error,
