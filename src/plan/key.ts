@@ -61,7 +61,7 @@ function keyText(value: unknown): string {
 
 /**
  * Path segments with which routes of a resource begin, even those of disabled operations. In a
- * path, these segments never identify a row. If a row has the key `count`, its path contains `%63ount`.
+ * path, these segments never identify a row: the path of a row `count` contains `%63ount`.
  */
 export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",
