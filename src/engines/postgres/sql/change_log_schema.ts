@@ -4,15 +4,6 @@ import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureFromImage } from "./structured_values.ts";
 
-export interface PostgresLogStatements {
-  readonly tables: readonly string[];
-  /** The statement for the table of the epoch. Logs of older versions lack this table. */
-  readonly epochTable: string;
-  /** The name of the trigger function. It contains a hash of the function's definition. */
-  readonly functionName: string;
-  readonly functions: readonly string[];
-}
-
 /** The name of the log's triggers on Postgres, which run first: `!` is first in the alphabet. */
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
@@ -24,7 +15,7 @@ export const changesChannel = "service_changes";
 export const signalsAfterCommitSetting = "resource_api.announces";
 
 /** Returns the statements that create the Postgres change log without its triggers. */
-export function postgresLogStatements(schema: string): PostgresLogStatements {
+export function postgresLogStatements(schema: string) {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image("")].join();
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
@@ -32,6 +23,7 @@ export function postgresLogStatements(schema: string): PostgresLogStatements {
   const imageName = `${schemaName}.${quoteIdentifier(`_service_image_${hash}`)}`;
   const recordName = `${schemaName}.${quoteIdentifier(functionName)}`;
   return {
+    /** The name of the trigger function. It contains a hash of the function's definition. */
     functionName,
     tables: [
       `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
@@ -48,7 +40,8 @@ export function postgresLogStatements(schema: string): PostgresLogStatements {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
-    // The table is unlogged, so that recovery and promotion empty it. See beginPostgresEpoch.
+    // Logs of older versions lack this table. It is unlogged, so that recovery and promotion empty
+    // it. See beginPostgresEpoch.
     epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL

@@ -1,4 +1,3 @@
-import type { TableInfo } from "../../../../schema/table_info.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
@@ -9,69 +8,66 @@ export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
-export interface CatalogueTable
-  extends Pick<TableInfo, "name" | "schema" | "label" | "description"> {
-  readonly id: string;
-  /** The SELECT of a view or materialized view. Null for a table. */
-  readonly view: string | null;
-  /** The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. */
-  readonly writes: number;
+const tableFacts = {
+  id: cell.text("c.oid"),
+  name: cell.text("c.relname"),
+  namespace: cell.text("n.nspname"),
+  schema: cell.textOrNull(schemaOf("c.oid", "n.nspname")),
+  /**
+   * The SELECT of a view or materialized view. Null for a table. A view with a set-returning
+   * function repeats rows of its table, so its SELECT is omitted.
+   */
+  view: cell.textOrNull(`CASE WHEN c.relkind IN ('v', 'm') THEN CASE
+    WHEN EXISTS (SELECT FROM pg_rewrite r
+      WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
+    THEN '' ELSE pg_get_viewdef(c.oid) END END`),
+  /**
+   * The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. A rule can write to
+   * other tables, or return no rows, so its view accepts no writes.
+   */
+  writes: cell.number(
+    `CASE WHEN c.relkind <> 'v' OR EXISTS (${
+      below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")
+    }) THEN 0 ELSE pg_relation_is_updatable(c.oid, true) END`,
+  ),
   /** The writes that the view's own INSTEAD OF triggers execute, as the same bits. */
-  readonly ownTriggers: number;
+  ownTriggers: cell.number(`(SELECT coalesce(bit_or(
+    ((t.tgtype & 16) >> 2) | ((t.tgtype & 12) << 1)), 0) FROM pg_trigger t
+    WHERE t.tgrelid = c.oid AND t.tgtype & 64 > 0)`),
   /** True if INSTEAD OF triggers of the view, or of a view that it reads, execute writes. */
-  readonly isTriggered: boolean;
+  isTriggered: cell.flag(
+    `c.relkind = 'v' AND EXISTS (${
+      below("JOIN pg_trigger t ON t.tgrelid = below.oid AND t.tgtype & 64 > 0")
+    })`,
+  ),
   /** True if Postgres itself writes to the table of the view, and so can lock the view's rows. */
-  readonly isAutomatic: boolean;
+  isAutomatic: cell.flag("c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 > 0"),
   /** True if the rows are stored. False for most views. */
-  readonly isStored: boolean;
+  isStored: cell.flag("c.relkind <> 'v'"),
   /** True if the table also contains the rows of tables that inherit from it. */
-  readonly isInherited: boolean;
-}
+  isInherited: cell.flag(`c.relkind IN ('r', 'f')
+    AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`),
+  description: cell.textOrNull("obj_description(c.oid, 'pg_class')"),
+  reason: cell.textOrNull(`CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
+    THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
+    WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+      AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
+    WHEN NOT ${mayUse("has_any_column_privilege", "c.oid")}
+    THEN 'this user may not read it' END`),
+};
+
+/** A table or view that can be served. */
+export type CatalogueTable = Awaited<ReturnType<typeof listTables>>["tables"][number];
 
 /** Returns the tables in the catalog, and separately the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
   roles: readonly string[],
-): Promise<{ tables: readonly CatalogueTable[]; leftOut: readonly LeftOut[] }> {
+) {
   const rows = await selectNamed(
     connection,
-    {
-      id: cell.text("c.oid"),
-      name: cell.text("c.relname"),
-      namespace: cell.text("n.nspname"),
-      schema: cell.textOrNull(schemaOf("c.oid", "n.nspname")),
-      // A view with a set-returning function repeats rows of its table, so its SELECT is omitted.
-      view: cell.textOrNull(`CASE WHEN c.relkind IN ('v', 'm') THEN CASE
-        WHEN EXISTS (SELECT FROM pg_rewrite r
-          WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
-        THEN '' ELSE pg_get_viewdef(c.oid) END END`),
-      // A rule can write to other tables, or return no rows, so its view accepts no writes.
-      writes: cell.number(
-        `CASE WHEN c.relkind <> 'v' OR EXISTS (${
-          below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")
-        }) THEN 0 ELSE pg_relation_is_updatable(c.oid, true) END`,
-      ),
-      ownTriggers: cell.number(`(SELECT coalesce(bit_or(
-        ((t.tgtype & 16) >> 2) | ((t.tgtype & 12) << 1)), 0) FROM pg_trigger t
-        WHERE t.tgrelid = c.oid AND t.tgtype & 64 > 0)`),
-      isTriggered: cell.flag(
-        `c.relkind = 'v' AND EXISTS (${
-          below("JOIN pg_trigger t ON t.tgrelid = below.oid AND t.tgtype & 64 > 0")
-        })`,
-      ),
-      isAutomatic: cell.flag("c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 > 0"),
-      isStored: cell.flag("c.relkind <> 'v'"),
-      isInherited: cell.flag(`c.relkind IN ('r', 'f')
-        AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`),
-      description: cell.textOrNull("obj_description(c.oid, 'pg_class')"),
-      reason: cell.textOrNull(`CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
-        THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
-        WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-          AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
-        WHEN NOT ${mayUse("has_any_column_privilege", "c.oid")}
-        THEN 'this user may not read it' END`),
-    },
+    tableFacts,
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid IN (${chosenTablesQuery}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT c.relispartition
@@ -86,7 +82,9 @@ export async function listTables(
   }));
   return {
     tables: listed.filter(({ reason }) => reason === null),
-    leftOut: listed.flatMap(({ label, reason }) => reason === null ? [] : { table: label, reason }),
+    leftOut: listed.flatMap(({ label, reason }): LeftOut[] =>
+      reason === null ? [] : [{ table: label, reason }]
+    ),
   };
 }
 
