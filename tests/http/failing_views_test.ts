@@ -1,9 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import { createApp, openDatabase, resource } from "../../mod.ts";
 import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createScratchDatabase, everyEngine } from "../support/engines.ts";
-import { runScript } from "../support/scratch.ts";
+import { runScript, scratchFolder } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
 const script = `
@@ -122,3 +123,29 @@ testUnless(
     await scratch.drop();
   },
 );
+
+for (const driver of ["sqlite", "node-sqlite"]) {
+  Deno.test(`a file with a view that accepts writes was not opened for reading only (${driver})`, async () => {
+    await using folder = await scratchFolder();
+    const path = `${folder.path}/views.db`;
+    {
+      using program = new DatabaseSync(path);
+      program.exec(`CREATE TABLE s (id INTEGER PRIMARY KEY);
+        INSERT INTO s VALUES (1);
+        CREATE VIEW v AS SELECT id FROM s;
+        CREATE TRIGGER v_new INSTEAD OF INSERT ON v BEGIN INSERT INTO s VALUES (NEW.id); END;`);
+    }
+    const db = await openDatabase(`${driver}:${path}`, { readOnly: true });
+    const { tables } = await db.introspect();
+    const auth = { public: { read: true } } as const;
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      resources: tables.map((table) => resource(table, { id: "id", auth })),
+    });
+    const page = await (await app.fetch(new Request("http://test/api/v"))).json();
+    assertEquals(page.items, [{ id: 1 }]);
+    await app.close();
+    await db.close();
+  });
+}

@@ -28,9 +28,9 @@ export async function readOrReason<T>(
   }
 }
 
-/** The errors that a view's own definition causes, such as a missing table or function. */
+/** The errors of a view's own definition, such as a missing table, and of a read-only connection. */
 const ofView: ReadonlySet<string> = new Set([
-  ...["other", "broken-table", "invalid-value", "failed-computation"],
+  ...["other", "broken-table", "invalid-value", "failed-computation", "read-only"],
 ]);
 
 /**
