@@ -1,4 +1,3 @@
-import type { Context } from "@hono/hono";
 import type { User } from "../auth/authorize.ts";
 import { all, none } from "../filter/builders.ts";
 import type { Filter } from "../filter/filter.ts";
@@ -6,10 +5,12 @@ import { passwordAuth } from "../identity/accounts/password_auth.ts";
 import { apiKeyAuth } from "../identity/keys/api_keys.ts";
 import { Problem } from "../problem/problem.ts";
 import type { AuthOptions, OpenConfig } from "../app/config.ts";
+import { candidatesOf } from "../resource/model/procedure.ts";
 import type { ResourceOptions } from "../resource/model/resource_options.ts";
 import type { ServeConfig } from "../app/serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
-import type { AppEnv, Middleware } from "../service/middleware.ts";
+import type { Middleware } from "../service/middleware.ts";
+import type { Introspection } from "../db/introspection.ts";
 import type { TableStates } from "./reopen/table_states.ts";
 import { isSameSecret } from "../protocol/byte_text.ts";
 import { isLoopback } from "../protocol/loopback.ts";
@@ -73,33 +74,38 @@ export function isWriter(user: User | null): boolean {
   return user?.id === operatorId || user?.roles?.includes(writerRole) === true;
 }
 
-/** Rejects writes and streams of a read-only database. The error names the missing option. */
-export async function refuseWrites(
-  context: Context<AppEnv>,
-  next: () => Promise<void>,
-): Promise<void> {
-  const { method, path } = context.req;
-  // The dashboard tests filters by a POST request that changes no rows.
-  if (path.startsWith(`${dashboardPath}/`)) return await next();
-  const isWrite = writingMethods.has(method) && !(method === "POST" && /\/query\/?$/.test(path));
-  // A volatile function is not served, so its path is a 404. Other functions change nothing.
-  const isCall = method === "POST" && /\/rpc\/[^/]+\/?$/.test(path);
-  if (isCall) await next();
-  if (isCall ? context.res.status === 404 : isWrite) {
-    throw new Problem(
-      "method-not-allowed",
-      `Cannot ${method} here: the database was opened read-only, start with --write to change it`,
-      { headers: { allow: "GET, HEAD" } },
-    );
-  }
-  if (/\/subscribe\/?$/.test(path)) {
-    throw new Problem(
-      "not-found",
-      "There is no live stream here: it needs a log of changes in the database, which was opened " +
-        "read-only; start with --write to have one",
-    );
-  }
-  if (!isCall) await next();
+/**
+ * Returns the middleware that rejects writes and streams of a read-only database. The error names the
+ * missing option. Calls of the functions that are not volatile are no writes.
+ */
+export function refuseWrites(functions: Introspection["functions"]): Middleware {
+  const reading = new Set(
+    Object.values(functions).flatMap(candidatesOf).flatMap(({ isQuery, name }) =>
+      isQuery ? `rpc/${name}` : []
+    ),
+  );
+  return async function refuse(context, next) {
+    const { method, path } = context.req;
+    // The dashboard tests filters by a POST request that changes no rows.
+    if (path.startsWith(`${dashboardPath}/`)) return await next();
+    const [end = ""] = /(?<=\/)(?:rpc\/)?[^/]+(?=\/?$)/.exec(path) ?? [];
+    const isRead = method === "POST" && (end === "query" || reading.has(end));
+    if (writingMethods.has(method) && !isRead) {
+      throw new Problem(
+        "method-not-allowed",
+        `Cannot ${method} here: the database was opened read-only, start with --write to change it`,
+        { headers: { allow: "GET, HEAD" } },
+      );
+    }
+    if (end === "subscribe") {
+      throw new Problem(
+        "not-found",
+        "There is no live stream here: it needs a log of changes in the database, which was " +
+          "opened read-only; start with --write to have one",
+      );
+    }
+    await next();
+  };
 }
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);

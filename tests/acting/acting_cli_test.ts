@@ -146,6 +146,8 @@ REVOKE EXECUTE ON FUNCTION greet(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION greet(text, text) TO authenticated;
 CREATE FUNCTION shout(text) RETURNS text STABLE LANGUAGE sql AS
   $$SELECT upper($1) || coalesce(right(auth.uid()::text, 2), '')$$;
+CREATE FUNCTION gone() RETURNS void STABLE LANGUAGE plpgsql AS
+  $$ BEGIN RAISE SQLSTATE 'PT404' USING MESSAGE = 'it is gone'; END $$;
 CREATE FUNCTION nobodys() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
 REVOKE EXECUTE ON FUNCTION nobodys FROM PUBLIC;
 CREATE FUNCTION counts() RETURNS bigint[] STABLE SECURITY DEFINER SET search_path = '' LANGUAGE sql AS
@@ -173,6 +175,7 @@ testOnPostgres("--act-as supabase calls functions with the role and the claims",
         return status === 200 ? body.data : [status, body.detail];
       };
       assertEquals(await call("counts"), [400, 20]);
+      assertEquals(await call("gone"), [404, "it is gone"]);
       assertEquals(await call("add_todo"), [
         405,
         "Cannot POST here: the database was opened read-only, start with --write to change it",

@@ -98,7 +98,10 @@ export async function serveDatabase(
       kv: accountsIn ?? kv,
       runtime,
       auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
-      middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
+      middleware: [
+        ...dnsRebindingGuard(rights),
+        ...(rights.writable ? [] : [refuseWrites(functions)]),
+      ],
       search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
       resources: [
