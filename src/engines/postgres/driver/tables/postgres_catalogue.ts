@@ -52,6 +52,8 @@ const tableFacts = {
     THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
     WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
       AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
+    WHEN NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
+      AND NOT a.attisdropped) THEN 'it has no columns'
     WHEN NOT ${mayUse("has_any_column_privilege", "c.oid")}
     THEN 'this user may not read it' END`),
 };
