@@ -119,12 +119,10 @@ async function checkKeys(db: Database): Promise<void> {
   );
   assertEquals(
     leftOut.map(({ table, reason }) => [table, reason.split(":")[0]]),
-    engine === "sqlite"
-      ? [["faulty", "it cannot be read"], ["lost", "it cannot be read"]]
-      : [
-        ["bare", "it has no columns"],
-        ["empty", "it has no rows before REFRESH MATERIALIZED VIEW"],
-      ],
+    engine === "sqlite" ? [["faulty", "it cannot be read"], ["lost", "it cannot be read"]] : [
+      ["bare", "it has no columns"],
+      ["empty", "it has no rows before REFRESH MATERIALIZED VIEW"],
+    ],
   );
   const columns = tables.find(({ name }) => name === "grouped")?.columns ?? [];
   assertEquals(
