@@ -1,6 +1,6 @@
 import { randomDelayBetween, type Runtime, sleep } from "./runtime.ts";
 
-/** The maximum waits of a backoff: first `firstMs`, and `factor` times as long after each try. */
+/** The maximum wait: `firstMs`, then `factor` times as long after each try, up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;

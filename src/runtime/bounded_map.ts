@@ -6,7 +6,7 @@ export interface BoundedMap<K, V> {
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The byte limit of a map, because clients determine the size of some entries. */
+/** A limit in bytes for a map in which clients determine the size of some entries. */
 export interface ByteBound<K, V> {
   /** The maximum bytes of all entries together. An entry larger than half of it is not stored. */
   readonly maxBytes: number;

@@ -163,7 +163,7 @@ const sentences: Sentences = {
     `the keys at ${one.url} were not fetched; those that are known stay in use`,
 };
 
-/** Returns a client's string without control characters, which could change a terminal. */
+/** Escapes control characters in a client's string. A terminal could execute them. */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex -- matches control characters on purpose
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {

@@ -6,8 +6,8 @@ import type { Runtime } from "./runtime.ts";
 export const envOptionRule = oneOf("development", "production");
 
 /**
- * Returns true in production. The option `env` determines this, or `SERVICE_ENV` without the
- * option. On Deno Deploy, always returns true.
+ * Returns true in production. The option `env` determines this, or the variable `SERVICE_ENV` if
+ * the option is not set. On Deno Deploy, always returns true.
  */
 export function isInProduction(
   env: "development" | "production" | undefined,

@@ -1,9 +1,9 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** The number of parts of a stream that can have any size. */
+/** The number of a stream's parts that can be of any size. */
 const freeParts = 1_024;
-/** The average size that all other parts must have, in bytes, because each part takes time. */
+/** The minimum average size of further parts, in bytes, because each part takes time. */
 const bytesOfPart = 64;
 
 export interface ReadBytesOptions {

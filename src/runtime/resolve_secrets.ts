@@ -42,7 +42,7 @@ export function isRandomSecret(
   return secret === undefined || secret.length === 0;
 }
 
-/** Returns the secrets of an option or variable, or null. Throws an Error for a short secret. */
+/** Returns the configured secrets, or null if none is set. Throws an Error for a short secret. */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,
@@ -54,7 +54,7 @@ export function findSecrets(
   return found === undefined ? null : [found].flat();
 }
 
-/** Returns the secrets of an option or variable. Throws an Error for a short or missing secret. */
+/** Like {@link findSecrets}. If no secret is set, creates a random one, or throws in production. */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
   const found = findSecrets(source, runtime);

@@ -5,7 +5,7 @@ import type { TablesChanged } from "./observations/tables_changed.ts";
 import { setImmediate } from "node:timers";
 import { bytesToHex } from "../protocol/byte_text.ts";
 
-/** The clock of a runtime. Tests replace it by a clock that they set. */
+/** The clock of a runtime. Tests replace it with a clock that they set. */
 export interface Clock {
   /** Returns milliseconds since 1970. The value can jump when the system clock is set. */
   now(): number;
@@ -22,7 +22,7 @@ export interface Random {
 }
 
 /**
- * Runs work by a cron schedule of five fields, in UTC, until the returned function is called. A
+ * Runs work on a cron schedule of five fields, in UTC, until the returned function is called. A
  * host that stops idle processes starts a process for the work.
  */
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
@@ -225,7 +225,7 @@ export class EventLoopTurnCounter {
   }
 }
 
-/** Returns a UUID of version 7 (RFC 9562, 5.7). It sorts by millisecond and is unpredictable. */
+/** Returns an unpredictable UUID of version 7 (RFC 9562, 5.7). UUIDs sort by creation time. */
 export function uuidV7(clock: Clock, random: Random): string {
   const bytes = random.bytes(16);
   const view = new DataView(bytes.buffer, bytes.byteOffset);

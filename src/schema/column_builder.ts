@@ -19,7 +19,7 @@ import type { ColumnKind, ValueRules } from "./kind.ts";
 export interface ColumnDeclaration extends Omit<ColumnInfo, "name" | "dbName" | "references"> {
   /** The name in the database; null if it is the property's name. */
   readonly dbName: string | null;
-  /** Returns the referenced column, when all tables are declared. Null without a foreign key. */
+  /** Returns the referenced column once all tables are declared. Null without a foreign key. */
   readonly references: (() => ColumnLike<unknown>) | null;
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;
@@ -68,7 +68,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** Sets the default: a constant (also in the database), or a function called for each new row. */
+  /** Sets the default: a constant, also for the database, or a function called for each new row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,
@@ -219,8 +219,8 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
 }
 
 /**
- * Declares a column for the time of the row's last change. It works like {@link createdAt}, and
- * each update by the service that sets any field sets it again.
+ * Declares a column for the time of the row's last change. It works like {@link createdAt}. In
+ * addition, the service sets the time again in each update that sets any field.
  */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, writeTimestamp: "updated" });
@@ -238,7 +238,7 @@ export function uuid(): NewColumn<string> {
   return declare("uuid");
 }
 
-/** Declares a column of JSON values. A type argument says which: `json<string[]>()`. */
+/** Declares a column of JSON values of the type `T`, as in `json<string[]>()`. */
 export function json<T = unknown>(): NewColumn<T> {
   return declare("json");
 }

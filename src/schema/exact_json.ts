@@ -4,8 +4,8 @@ import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
 /**
- * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify`, and
- * the parser here that keeps digits, are recursive and overflow the stack at some thousand levels.
+ * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify` and
+ * `readExactly` are recursive: some thousand levels overflow the stack.
  */
 const maxLevels = 512;
 
@@ -45,7 +45,7 @@ export interface JsonLimits {
   readonly levels: number;
   /** Maximum number of members in all objects. Eight arrays or objects count as one member. */
   readonly names: number;
-  /** Maximum number of digits in a row: the time to parse a number grows faster than its length. */
+  /** Maximum number of consecutive digits, because a long number takes much time to parse. */
   readonly digits: number;
 }
 

@@ -22,7 +22,7 @@ const rawJson = JSON as unknown as {
   readonly isRawJSON: (value: unknown) => boolean;
 };
 
-/** Replaces the exact numbers in a parsed document by doubles, modifying the document. */
+/** Replaces the exact numbers in a parsed document with doubles. Modifies the document. */
 export function replaceExactNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);

@@ -1,7 +1,7 @@
 /**
  * Timestamps are strings in UTC, such as `2026-01-31T12:00:00.000Z`, in the years 0001 to 9999.
- * They have six fraction digits if there are microseconds, and else three. `Date` cannot parse
- * timestamps, because V8 reads `2024-02-30` as the first of March.
+ * They have three fraction digits, or six if there are microseconds. `Date` cannot check them: V8
+ * reads `2024-02-30` as the first of March.
  */
 
 /**

@@ -27,7 +27,7 @@ import { type Clock, createYieldTurn } from "../../runtime/runtime.ts";
 /** Rows to write, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
-/** The keys and columns of rows to read before they are written. */
+/** The rows to read before a write, and the columns to read. */
 interface KeyedRows {
   readonly keys: readonly Key[];
   /** The unique key that identifies the rows. Default: the primary key. */
@@ -88,9 +88,9 @@ async function fetchNamed(
 }
 
 /**
- * Reads the rows that triggers of a view have written, because the database returned the rows as
- * the triggers received them. A row that the view does not contain afterwards stays as returned.
- * Throws a 422 if a trigger has not returned the key.
+ * Reads rows again that triggers of a view have written, because RETURNING can show other values
+ * than the view. If the view does not contain a row, keeps the returned row. Throws a 422 if a
+ * trigger has not returned the key.
  */
 export async function readAgain(
   rows: readonly Row[],
@@ -115,12 +115,12 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/** Returns the option to lock rows before a delete. A role needs the right to update for a lock. */
+/** Returns the option to lock rows before a delete. To lock rows, a role needs the UPDATE right. */
 export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
 
-/** The filter of the rows that a PATCH or DELETE batch reads before it writes them. */
+/** The rows that a PATCH or DELETE batch reads before it writes them, and the columns to read. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
@@ -137,7 +137,7 @@ export async function readMatching(
   return rows;
 }
 
-/** Returns how many keys fit into a statement in addition to the values of a scope and a change. */
+/** Returns how many keys fit into half of a statement's parameters. Other values need the rest. */
 export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }
@@ -175,7 +175,7 @@ export function slicesOf(resource: Resource): RunInSlices {
   };
 }
 
-/** Divides rows by the durations of previous slices. Other requests run between two slices. */
+/** Sizes each slice by the duration of the previous slice. Between slices, other requests run. */
 export function timedSlices(maxSize: number, clock: Clock): RunInSlices {
   const yieldTurn = createYieldTurn(clock);
   let size = 1;

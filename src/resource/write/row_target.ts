@@ -56,7 +56,7 @@ export function planTarget({ segment, key, ifMatch }: PathRow, resource: Resourc
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }
 
-/** Returns the fields without the key, which no update changes. Throws a 422 if the key differs. */
+/** Returns `values` without the key. Throws a 422 if the key in `values` differs from `key`. */
 export function withoutKey(
   values: ReadonlyMap<ColumnInfo, unknown>,
   key: Key,
@@ -163,7 +163,7 @@ export async function targetNotWritten(
  */
 export class RowKept extends Problem {
   /**
-   * Creates the problem, after which the write is tried once more in a transaction. `hasPolicies`
+   * Creates the problem. The service then tries the write once more in a transaction. `hasPolicies`
    * is true if a policy can have prevented the write.
    */
   constructor(access: Access, hasPolicies: boolean) {
@@ -182,9 +182,9 @@ export function severalRows(access: Access): Problem {
 
 /**
  * Requires that written rows are within the scope of the write, so that a user cannot create or
- * move a row outside of it. The database evaluates the scope inside the transaction, by one query
- * for all rows, so a scope has one meaning in reads and writes. Throws a 403, which rolls back.
- * `bodyPaths` contains the paths of several rows in the body.
+ * move a row outside of the scope. As in reads, the database evaluates the scope, by one query for
+ * all rows. Throws a 403, so that the transaction is rolled back. `bodyPaths` contains the paths of
+ * the rows in a body with several rows.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,
@@ -202,9 +202,9 @@ export async function requireWithinScope(
 }
 
 /**
- * Returns true if a write can be a statement without a transaction. On Postgres, the table must
- * have no trigger that changes anything when the statement writes no row, because these changes
- * would not be rolled back. A write to several rows with one key must be rolled back, too.
+ * Returns true if a write of one row can be a statement without a transaction. If several rows can
+ * have the same key, the write may need a rollback. On Postgres, no trigger may change anything if
+ * the statement writes no row, because the change would not be rolled back.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;
@@ -223,7 +223,7 @@ export function canRequireScope({ grant, resource }: WriteCall): boolean {
     resource.returnsFinalRows() && relatedTerms(grant.rows).length === 0;
 }
 
-/** Returns the scope for a statement's plan, if the statement can check the scope of its rows. */
+/** Returns the scope for a statement's plan, or no scope if the statement cannot check it. */
 export function scopeOfStatement(
   write: WriteCall,
   { inserts }: { readonly inserts: string },

@@ -13,14 +13,14 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns a filter for rows with the version of `current`, or for all rows if it has none. */
+/** Returns a filter for the version of `current`, or `allRows` if the version is unknown. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
   return field === null || value === null ? allRows : comparison(equalOperator, field, [value]);
 }
 
-/** Returns a filter for the required version, or null if the stored row must be read. */
+/** Returns a filter for the version that `If-Match` requires, or null if no filter can test it. */
 export function expectedVersion(
   precondition: Precondition,
   { etag }: Pick<Resource, "etag">,
@@ -90,7 +90,7 @@ export function nextVersion(stored: unknown): unknown {
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/** Returns the current time, or a time after the stored time, so that ETags never repeat. */
+/** Returns the later of now and the first time after `stored`, so that ETags never repeat. */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

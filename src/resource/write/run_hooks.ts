@@ -97,7 +97,7 @@ export async function afterWrite(
   await runAfterHook(write, connection, (context) => hooks[name]?.(context, copied(row)));
 }
 
-/** Runs the after-hook of a row that was deleted or marked as deleted, in its transaction. */
+/** Runs the after-hook of a row that the transaction has deleted or marked as deleted. */
 export async function afterDelete(
   row: Row,
   write: WriteCall,

@@ -128,7 +128,7 @@ export async function deleteRow(
   for (const row of rows) await afterDelete(row, write, connection);
 }
 
-/** Deletes locked rows or marks them as deleted, and runs the after-hooks. Returns their number. */
+/** Deletes locked rows or marks them as deleted, runs the after-hooks and returns the row count. */
 export async function deleteLockedRows(
   keys: readonly Key[],
   write: WriteCall,
@@ -158,7 +158,7 @@ async function runDelete(
 ) {
   const { hooks, reader, table } = resource;
   const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
-  // SQLite counts no rows that a trigger of a view deletes, so their returned keys are counted.
+  // SQLite does not count rows that a view's trigger deletes, so the returned keys are counted.
   const counted = table.view === null || isRead ? [] : table.primaryKey;
   const returning = hooks.onAfterDelete === undefined || isRead ? counted : resource.stored;
   const before = isRead ? await readRows(where, resource, connection) : [];

@@ -29,7 +29,7 @@ export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
-/** Returns the columns to read from locked rows in which a batch sets the same values. */
+/** Returns the columns to read from locked rows if a batch sets the same values in all rows. */
 export function columnsToUpdate({ table, etag, stored }: Resource): readonly ColumnInfo[] {
   const references = foreignKeyColumnsOf(table);
   return stored.filter((column) =>
@@ -49,7 +49,7 @@ export async function updateLockedRows(
 ): Promise<number> {
   const { resource } = write;
   const { table, hooks, batch } = resource;
-  // SQLite counts no rows that a trigger of a view updates, so their returned keys are counted.
+  // SQLite does not count rows that a view's trigger updates, so the returned keys are counted.
   const counted = table.view === null ? [] : table.primaryKey;
   const returning = hooks.onAfterUpdate === undefined ? counted : resource.stored;
   const changed = new Map<string, Row>();
@@ -73,9 +73,9 @@ export async function updateLockedRows(
 }
 
 /**
- * Updates the locked rows of items, each in one statement, checks them against the scope and runs
- * the after-hooks. Returns the rows in the order of the items. With `isCounted`, the versions of
- * the rows are incremented.
+ * Updates the locked row of each item by a separate statement. Then checks the rows against the
+ * scope and runs the after-hooks. Returns the rows in the order of the items. With `isCounted`, the
+ * versions of the rows are incremented.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],

@@ -33,8 +33,8 @@ export interface LockedRow<Values> {
  * Writes all rows that a filter matches. First finds the keys of the rows and runs the
  * before-hooks. Then locks the rows that still match and writes them, in one transaction. The rows
  * are found before the transaction, because a filter that scans the table would block all other
- * writes on SQLite. The request is charged for each row before the transaction, because charging
- * can take seconds.
+ * writes on SQLite. The rows are counted against the rate limits before the transaction, because
+ * this can take seconds.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,

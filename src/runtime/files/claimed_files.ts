@@ -57,7 +57,7 @@ function claimsOfProcess(): Map<string, Claim> {
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** Returns true if two paths are one file, even by hard links or by names in another case. */
+/** Returns true if two paths lead to one file, even by a hard link or in another letter case. */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;
@@ -65,7 +65,7 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** Returns the real path, to which all symbolic links are resolved. The file need not exist. */
+/** Returns the path with all symbolic links resolved. The file need not exist. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

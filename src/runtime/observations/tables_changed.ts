@@ -1,4 +1,4 @@
-/** The names of tables that have changed. The service now serves them in their new form. */
+/** The tables of the database have changed. The service now serves them in their new form. */
 export interface TablesChanged {
   /** The kind of the observation. */
   readonly kind: "tables_changed";

@@ -21,7 +21,7 @@ export class Semaphore {
     return this.#waiting.size >= this.#maxWaiting;
   }
 
-  /** True if the jobs of an identity fill half of the queue, which leaves room for others. */
+  /** True if an identity's jobs fill half of the queue. The other half is for other identities. */
   isFullFor(identity: string): boolean {
     return this.#waiting.sizeOf(identity) >= this.#maxWaiting / 2;
   }

@@ -15,7 +15,7 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** The constraints of a Drizzle table: those of its columns and of its third argument. */
+/** The constraints of a Drizzle table, from its columns and its declaration's third argument. */
 export interface DrizzleConstraints {
   /** The columns of a composite primary key, in order; null if a single column is the key. */
   readonly primaryKey: readonly string[] | null;
@@ -27,7 +27,7 @@ export interface DrizzleConstraints {
   readonly foreignKeys: () => readonly ForeignKey[];
 }
 
-/** Reads the constraints of a Drizzle table: of its columns, and of its third argument. */
+/** Reads the constraints in the columns and the third argument of a table declaration. */
 export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
@@ -77,7 +77,7 @@ interface References {
   readonly foreignColumns: readonly DrizzleColumn[];
 }
 
-/** Returns the constraints in the third argument, which may be an object or a nested list. */
+/** Returns the constraints in the third argument, which can be an object or a nested list. */
 function extraBuilders(table: DrizzleTable) {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];

@@ -4,16 +4,16 @@ import { kindProperties } from "../kinds/kind_properties.ts";
 
 /**
  * The members of a Drizzle table that the service reads. They are the same in both release lines of
- * Drizzle, so that nothing here imports Drizzle.
+ * Drizzle. The service does not import Drizzle.
  */
 export interface DrizzleTable {
   /** The name of the table in the database, or its alias in a query. */
   readonly [nameKey]: string;
-  /** The Postgres schema; undefined for the default one. */
+  /** The Postgres schema; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
   /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
-  /** The columns that Drizzle passes to the function in the third argument of a table. */
+  /** The columns that Drizzle passes to the function in the declaration's third argument. */
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   /** The function in the third argument of the table's declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
@@ -27,7 +27,7 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if `name` is the property's name, which the older release line can convert later. */
+  /** True if `name` is the property's name. The older release line can convert such names later. */
   readonly keyAsName?: boolean;
   readonly table: DrizzleTable;
   /** The name of the column's class: unlike `dataType`, it is the same in both release lines. */
@@ -67,9 +67,9 @@ export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The property with the columns for the third argument of a table. */
+/** The property with the columns for the function in a table declaration's third argument. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
-/** The property with the third argument of a table. */
+/** The property with the third argument of a table's declaration. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
@@ -143,7 +143,7 @@ export interface DrizzleDialect {
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }
 
-/** The kind of a column, and if only Drizzle can convert its stored values. */
+/** The kind of a column. `converted` is true if only Drizzle can convert the stored values. */
 interface ConvertedKind {
   readonly kind: ColumnKind;
   readonly converted?: true;
@@ -177,7 +177,7 @@ export function convertedKind(
   }
 }
 
-/** Returns the kind of Drizzle's built-in column type that has such values in the program. */
+/** Returns the kind for the JavaScript type of `value`. The SQL type has the kind `kind`. */
 function kindOfValue(value: unknown, kind: ColumnKind): ColumnKind {
   if (typeof value === "number" && kind === "decimal") return "real";
   return typeof value === "bigint" && kind === "integer" ? "bigint" : kind;

@@ -112,7 +112,7 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   });
 }
 
-/** Runs a part of a description. An error for the column names the column. */
+/** Runs `describe`. If a value or type is invalid, throws an Error that names the column. */
 function inColumn<T>(place: string, describe: () => T): T {
   try {
     return describe();

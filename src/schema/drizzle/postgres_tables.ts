@@ -14,8 +14,8 @@ import {
 } from "./drizzle_structure.ts";
 
 /**
- * Drizzle's tables for Postgres (`pgTable`). A column whose type corresponds to no kind has a
- * database type, as after introspection.
+ * Drizzle's tables for Postgres (`pgTable`). If no column kind corresponds to an SQL type, the
+ * column has a `databaseType`, as if the service had read the table from the database.
  */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
@@ -137,7 +137,7 @@ const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTrai
   hasExtremes,
 });
 
-/** Traits of the Postgres types without a kind, which must equal the traits in the catalog. */
+/** The traits of SQL types without a column kind. They must equal those in Postgres's catalog. */
 const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
   ["inet", builtIn("inet", true, true)],
   ["cidr", builtIn("cidr", true, false)],
@@ -185,7 +185,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
   };
 }
 
-/** Returns true if Postgres can sort the elements, and so the lists. It cannot sort `json`. */
+/** Returns true if Postgres can sort lists of such elements. Postgres cannot sort `json`. */
 function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
   return databaseType?.ordered ?? existingType !== "json";
 }

@@ -21,7 +21,7 @@ import { includeWithoutOptions, resourcesReadByIncludes } from "../../read/resol
 import { requireWithinScope, retryIfRowsChanged } from "../row_target.ts";
 
 export interface CreatePlan extends NestedPlan {
-  /** The ids of the top-level rows for live events, in order. Null means that a row has no id. */
+  /** The optimistic id of each top-level row, in order, or null if the client has chosen none. */
   readonly ids: readonly (string | null)[];
 }
 
@@ -63,7 +63,7 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** Returns the nested rows under the relation names in the body, in the form of included rows. */
+/** Returns the rows that the body nests under names of relations, as included rows. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,

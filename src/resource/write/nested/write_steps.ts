@@ -121,7 +121,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // The rollback has removed the body's other rows, so references to them must not count as wrong.
+  // The rollback has removed rows that this body created. References to them are not the fault.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

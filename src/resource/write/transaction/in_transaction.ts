@@ -21,7 +21,7 @@ type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
-/** The error if generated keys do not show which row of the INSERT each returned row is. */
+/** Thrown if generated keys do not increase, so that the order of the returned rows is unknown. */
 export class UnorderedKeysError extends Error {
   /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {
@@ -55,7 +55,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     { indexers, table }: Resource,
     rows: readonly Row[] | null = null,
   ): void {
-    // A trigger of an existing table can change the rows later.
+    // A trigger can change the rows later, unless the service has created the table.
     const known = table.own ? rows : null;
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
@@ -73,12 +73,12 @@ export class WriteConnection implements Joinable<WrittenRows> {
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** Returns the object with which calls by server-side code join this driver's transaction. */
+  /** Returns the object through which calls by server-side code join this transaction. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
 
-  /** Waits for the calls by server-side code that hooks have not awaited. */
+  /** Waits for the running calls by server-side code. Hooks need not await their calls. */
   async awaitCalls(): Promise<void> {
     await this.#calls?.idle();
   }
@@ -146,14 +146,14 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // A stored response, or a savepoint in another transaction, needs a second statement.
+    // Autocommit allows one statement. A stored response or a joined transaction needs more.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;
       return await transact(driver, runtime, attempt(inserts));
     };
-    // The first attempt may have found no row because another request was changing it.
+    // If another request was changing the row, the first attempt may have found no row.
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
       error instanceof RowKept || await followGivenKeys(error, driver, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)

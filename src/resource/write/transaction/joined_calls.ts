@@ -24,7 +24,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Joins the transaction of `driver`, which can itself be a part of an open transaction. */
+  /** Joins the transaction of `driver`. The driver can be a {@link PartDriver}. */
   constructor(driver: Driver, around: Joinable<Notes>, depth = 1) {
     this.base = driver.base ?? driver;
     this.#driver = driver;
@@ -128,7 +128,7 @@ export class PartDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  /** Returns this driver. Absent if the statements have the service's role, not a user's. */
+  /** Returns this driver. Absent if the service's role, not a user's role, runs the statements. */
   readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;

@@ -7,7 +7,7 @@ export interface IndexCondition {
   readonly columns: readonly ColumnInfo[];
 }
 
-/** Converts a partial index's condition, an AND of constant comparisons, to a filter, or null. */
+/** Returns a partial index's condition as a filter, or null if it is not an AND of comparisons. */
 export function parseIndexCondition(
   sql: string,
   columns: readonly ColumnInfo[],
@@ -42,8 +42,8 @@ const textCast = /^::\s*(?:text|varchar|character varying)\b/i;
 const columnBefore = /("(?:[^"]|"")*"|[A-Za-z_]\w*)[)\s]*$/;
 
 /**
- * Returns the tokens without casts, collations, and parentheses around single operands. Returns null
- * if a collation or the cast of a column can make different values equal.
+ * Returns the tokens without casts, collations, and parentheses around single operands. If a
+ * collation or the cast of a column can make different values equal, returns null.
  */
 function tokensOf(sql: string, columns: readonly ColumnInfo[]): readonly string[] | null {
   let isExact = true;

@@ -100,7 +100,7 @@ export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 /**
  * Returns the unique key whose columns the query parameter `on` names, in any order. The condition
  * of a partial index follows in parentheses, as a filter. Without `on`, returns the primary key.
- * Throws a 400 that lists the unique keys.
+ * If `on` names no unique key, throws a 400 that lists the unique keys.
  */
 export function parseUniqueKey(text: string | undefined, resource: Resource): UniqueKey {
   const { table } = resource;
@@ -121,8 +121,8 @@ export function parseUniqueKey(text: string | undefined, resource: Resource): Un
 }
 
 /**
- * Returns a function that parses the fields of an item. It throws a 422 for a value outside of the
- * condition of a partial index: the database would create a second row instead of an update.
+ * Returns a function that parses the fields of an item. It throws a 422 for a value that violates
+ * the condition of a partial index, because such an item could only create rows, never update one.
  */
 export function parseItemOf({ rows }: UniqueKey): ParseFields {
   const terms = rows === undefined ? [] : rows.kind === "and" ? rows.terms : [rows];
@@ -174,7 +174,7 @@ export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
   readonly by: UniqueKey;
   readonly update: Grant;
-  /** True if updates increment versions and can require `If-Match`, as a PATCH of a row does. */
+  /** True if an update increments the version and can require `If-Match`, like a PATCH of a row. */
   readonly isCounted: boolean;
   /** The indexes of the items whose row existed before the hooks. Absent until hooks have run. */
   readonly expected?: ReadonlySet<number>;
@@ -256,7 +256,7 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** Throws a 403 for a row that the user cannot see, because a new row cannot have its key. */
+/** Throws a 403 if the row of an item exists but is outside the user's scope. */
 async function requireInScope(
   items: readonly KeyedItem[],
   where: Filter,

@@ -145,7 +145,7 @@ function member(body: unknown, name: string): unknown {
   return ownMember(requireObject(body), name);
 }
 
-/** Runs `work` at a path in the body, and adds the path to a Problem that `work` throws. */
+/** Runs `work` for a part of the body. If `work` throws a Problem, adds `bodyPath` to it. */
 export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
@@ -154,7 +154,7 @@ export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Runs async `work` at a path in the body, and adds the path to a Problem that it rejects with. */
+/** Like {@link atPath}, for `work` that can be async. */
 export async function atPathAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,

@@ -26,7 +26,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** Returns false for a JSON number beyond 2^53, because the sender has rounded it. */
+/** Returns true if `given` is `stored` as `safeValue` shows it, and not a rounded number. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;

@@ -56,7 +56,7 @@ function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   return fixedValue(grant.rows, column);
 }
 
-/** Returns the only value that the scope allows, e.g. the user of `eq(ownerId, user.id)`. */
+/** Returns the only value that the scope allows, e.g. `user.id` for `eq(ownerId, user.id)`. */
 function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   if (rows.kind === "and") {
     for (const term of rows.terms) {
@@ -102,7 +102,7 @@ function addDefaults(
   throwFieldErrors(errors);
 }
 
-/** Parses the optimistic id in a write's header, for the write's live events. Throws a 400. */
+/** Parses the optimistic id in a write's header. Throws a 400 if the id is invalid. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
   throw invalidParameter(
@@ -110,7 +110,7 @@ export function parseOptimisticId(id: string): string {
   );
 }
 
-/** Parses the `_optimisticId` of a batch item. Returns null without one. Throws a 422. */
+/** Returns the `_optimisticId` of an item, or null if absent. Throws a 422 for an invalid id. */
 export function parseItemOptimisticId(item: object): string | null {
   const id = ownMember(item, "_optimisticId") ?? null;
   if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;

@@ -60,9 +60,9 @@ export type ParseFields = (
 
 /**
  * Parses the fields of a body that creates a row, and returns the values of its writable columns.
- * Columns that the client cannot write are ignored, and so are unknown fields without
- * `strictInput`. Nested rows are an error in batches that do not support them, because ignored rows
- * would look like success. At most one hundred errors are listed.
+ * Columns that the client cannot write are ignored. Unknown fields are ignored, or an error if
+ * `strictInput` is set. Nested rows are an error in batches that do not support them, because
+ * ignored rows would look like success. At most one hundred errors are listed.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });
@@ -142,14 +142,14 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another spelling of the stored value. False for keys. */
+/** Returns true if a value can be another spelling of the stored value. False for most keys. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
     dialect.hasOtherForms(value, column);
 }
 
-/** Returns true if the database would replace the key in the body by a generated key. */
+/** Returns true if the database would replace the key in the body with a generated key. */
 function isGivenKey({ generated, primaryKey }: ColumnInfo, value: unknown): boolean {
   return generated && primaryKey && value !== null;
 }
@@ -186,7 +186,7 @@ export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<s
   return Object.fromEntries(entries.map(([column, value]) => [column.name, valueForHook(value)]));
 }
 
-/** Parses the result of a before-hook, which can set other columns, but no invalid values. */
+/** Parses a before-hook's result, also read-only columns. Throws a 422 for an invalid value. */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,
@@ -244,7 +244,7 @@ function cannotChange({ name }: ColumnInfo): FieldError {
   return fault(name, "cannot be changed");
 }
 
-/** Throws a 400 unless a body is a JSON object with fields. */
+/** Returns the body if it is a JSON object, or else throws a 400. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
@@ -289,7 +289,7 @@ function parseValue(
   }
 }
 
-/** Converts a value in the safe form of numbers. Throws for a number that may be rounded. */
+/** Returns a value from a body with `numbers=safe`. Throws for a number that may be rounded. */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
   requireSafeDecimals(value, column);
   if (!isAny(column)) return value;
