@@ -38,8 +38,8 @@ export function isNamedAfterTable(key: ForeignKeyNames): boolean {
 }
 
 /**
- * Returns possible names of the relation through a join table, such as `tracks`. If the join table
- * joins rows of one table, the column's name comes first, such as `followee`.
+ * Returns possible names of the relation through a join table, such as `tracks`. If both foreign
+ * keys reference the same table, the first name comes from the column of `far`, e.g. `followee`.
  */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);
@@ -52,8 +52,8 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
 
 /**
  * Assigns to each relation its first possible name that is not taken. Earlier groups take their
- * names first. If several relations of one group want a name, no relation gets this name, so that
- * the result does not depend on the order. A relation may remain without a name.
+ * names first. If several relations of one group would get the same name, no relation gets it, so
+ * that the result does not depend on the order. A relation may remain without a name.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -96,13 +96,13 @@ function roleOf({ columns, references, to }: ForeignKeyNames): string {
 
 /** Removes "id" at the start or end of a column's name: `CustomerID` becomes `Customer`. */
 function withoutId(column: string, table: string): string {
-  // For the table `grids`, a column `grid` is a whole word that does not end with "id".
+  // For the table `grids`, the whole column name `grid` is the role: its "id" is no suffix.
   if (letters(column) === letters(singular(table))) return column;
   return affixes.reduce((name, affix) => name.replace(affix, ""), column)
     .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());
 }
 
-/** Without a separator, three letters must be left: "uid" is not "u" and "id". */
+/** The affixes to remove. A plain "id" at the end must follow three letters, so "uid" remains. */
 const affixes: readonly RegExp[] = [
   /^(?:fk|id)_+(?=.)/i,
   /(?<=[^_])_+fk$|(?<=\p{Ll})F[Kk]$/iu,

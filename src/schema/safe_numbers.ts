@@ -16,8 +16,8 @@ export function asksForSafeNumbers(header: string): boolean {
 /**
  * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). All integers of a
  * column with `isWide` become strings of digits, and so does any other number without an exact
- * double. In documents and `any` columns, a string would be a different value, so such numbers have
- * the forms of {@link safeDocument} and, for keys, {@link safeKey}.
+ * double. Documents and `any` columns can also contain strings, so numbers in them have the form of
+ * {@link safeDocument} or, in an `any` column with `isWide`, of {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -33,8 +33,8 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns a JSON document in the safe form. A number without an exact double becomes
- * `{ "$number": "1e400" }`. An object that already has only this member is wrapped in another such
- * object, so that clients can distinguish both.
+ * `{ "$number": "1e400" }`. An object whose only member is already `$number` is wrapped in another
+ * `$number` object, so that clients do not read it as a number.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };
@@ -52,8 +52,8 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * Parses a body in the safe form. A plain number beyond 2^53 may already be rounded, so that only
- * columns of doubles accept it. A marked number becomes a bigint or an `ExactNumber`.
+ * Parses a body in the safe form. An object like `{ "$number": "1e400" }` becomes a number, bigint
+ * or `ExactNumber`. Only columns of doubles accept plain numbers beyond 2^53: they may be rounded.
  */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);

@@ -223,7 +223,7 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Marks a single integer key as generated, as engines treat it, unless it is a foreign key. */
+/** Lets the database generate a single integer key that has no default and no foreign key. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 && isWhole(column) &&
     column.default === null && column.references === null;

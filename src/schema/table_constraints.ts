@@ -35,7 +35,7 @@ export function conditionSql(condition: SqlCondition, dialect: object): string {
   return typeof condition === "string" ? condition : condition.write(dialect);
 }
 
-/** An index of a table, except those of constraints. */
+/** An index of a table. `TableInfo.indexes` says which indexes are described. */
 export interface IndexInfo {
   /** The name of the index in the database. */
   readonly name: string;

@@ -12,9 +12,9 @@ export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database sets the value, by a DEFAULT clause or as an identity column. `sql` is the clause,
-   * or null if it cannot be used for another table. `value` is the constant of the clause when the
-   * service read it. New rows omit the column, because another program can change the clause.
+   * The database sets the value, by a DEFAULT clause or as an identity column. `sql` is the SQL of
+   * the clause, or null if the service cannot use the SQL. `value` is set if the SQL was a constant
+   * when the service read it. An INSERT omits the column: another program can change the clause.
    */
   | { readonly kind: "database"; readonly sql: string | null; readonly value?: unknown };
 
@@ -86,7 +86,7 @@ export type ValueShape =
   }
   /** An object with these members, in this order. */
   | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
-  /** An object with any names, whose values are strings or null. */
+  /** An object with arbitrary member names. Each member is a string or null. */
   | { readonly kind: "map" };
 
 /** A column, from `table()` or from introspection. */
@@ -114,8 +114,8 @@ export interface ColumnInfo extends ValueRules {
   /** Returns the value for updates that do not set the column, from Drizzle's `$onUpdate`. */
   readonly onUpdate?: () => unknown;
   /**
-   * True if only Drizzle can convert the stored values to those of the program. By default, clients
-   * can neither read nor write the column.
+   * True if only Drizzle can convert the stored values to the values in the program. By default,
+   * clients can neither read nor write the column.
    */
   readonly converted?: true;
   /** The former name in the database, for migrations; null for none. */
@@ -141,15 +141,15 @@ export interface ColumnInfo extends ValueRules {
   readonly unknownTarget: boolean;
   /**
    * For an integer column: true if its type allows numbers beyond 2^53, like `bigint` in an
-   * existing table. Clients with doubles then receive strings. For an `any` column: true if it is a
-   * key or references one. Clients then receive the string that a path contains.
+   * existing table. For an `any` column: true if it belongs to a key or references a key. In the
+   * safe form of JSON, values of such a column can be strings: see `safeValue` and `safeKey`.
    */
   readonly isWide: boolean;
   /** The format of timestamps in a database without a type for them. */
   readonly timestampFormat: TimestampFormat;
   /** True if the column is perhaps an expression of a view, which can change without a write. */
   readonly varies: boolean;
-  /** The function of the row that computes the column; absent for a stored column. */
+  /** The database function that computes the column from the row; absent for a stored column. */
   readonly rowFunction?: {
     readonly schema: string;
     readonly name: string;
@@ -180,7 +180,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   description: null,
 });
 
-/** A foreign key of one or more columns, all by their database names. */
+/** A foreign key of one or more columns. All names are those in the database. */
 export interface ForeignKey extends ForeignKeyActions {
   /** The referencing columns. */
   readonly columns: readonly string[];
@@ -222,7 +222,7 @@ export interface TableInfo {
   readonly description: string | null;
   /** The columns in the order of their declaration. */
   readonly columns: readonly ColumnInfo[];
-  /** The columns that functions of the row compute. A row contains only the requested ones. */
+  /** The columns that database functions compute from a row, if a request names the columns. */
   readonly functionColumns: readonly ColumnInfo[];
   /** All columns by name, in a Map because objects inherit names such as `constructor`. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
@@ -234,13 +234,13 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The writes that a view accepts; null for a table. */
   readonly view: ViewInfo | null;
-  /** True for a function call: rows keep the function's order unless a request names an order. */
+  /** True if a database function returns the rows: they keep its order unless a request sorts. */
   readonly keepsOrder?: true;
   /** True if the change log can record row changes: for tables with a key, but not for views. */
   readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes, except those of the primary key and of `uniques`. */
+  /** The indexes except those of the key and `uniques`; after introspection, only unique ones. */
   readonly indexes: readonly IndexInfo[];
   /** The sets of columns (database names) that must be unique together, without the primary key. */
   readonly uniques: readonly (readonly string[])[];
@@ -273,13 +273,13 @@ export interface DeclaredTableParts
     > {
   /** The name in paths. Default: the database name. */
   readonly label?: string;
-  /** The columns of the primary key, in key order. Default: in the order of all columns. */
+  /** The columns of the primary key, in key order. Default: the order in `columns`. */
   readonly primaryKey?: readonly ColumnInfo[];
   /** True if a program has declared the table. Default: the value of `own`. */
   readonly declared?: boolean;
   /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
-  /** True if no row can be written. Default: false for a table, and for a view with writes. */
+  /** True forbids writes. Tables without a key and views without writes are always read-only. */
   readonly readOnly?: boolean;
   /** The writes that a view accepts. Default: null, for a table. */
   readonly view?: ViewInfo | null;

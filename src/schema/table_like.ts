@@ -19,14 +19,14 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The table name of a table that TypeScript does not know, such as an introspected one. The
- * compiler accepts its columns for every table, and the service checks them when it starts.
+ * The type of a table name that TypeScript does not know, as after introspection. The compiler
+ * accepts columns of such a table for every table, and the service checks the columns at its start.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** @internal True for a name that TypeScript does not know: its type is `any`, or all strings. */
+/** @internal True for a name that TypeScript does not know: its type is `any` or `string`. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
@@ -60,7 +60,7 @@ export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
     : T
   : T;
 
-/** The type of a row in JSON, whose members have the type {@link ServedValue}. */
+/** The type of a row in JSON: each member has the type {@link ServedValue}. */
 export type ServedRow<Row> =
   // Because of the intersection, editors show the members and not the type's name.
   { [Key in keyof Row]: ServedValue<Row[Key]> } & unknown;
@@ -76,13 +76,13 @@ export function tableInfoOf(source: TableLike<unknown, unknown> | ColumnLike<unk
   );
 }
 
-/** Returns true for a table that `table()` or Drizzle has declared, and false for a description. */
+/** Returns true for a table that `table()` or Drizzle has declared, but not for a `TableInfo`. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
- * Returns true for a description, and false for a declared table. A declared table can have a
+ * Returns true for a `TableInfo`, and false for a declared table. A declared table can have a
  * column `byName`, but no column is a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
@@ -116,7 +116,7 @@ function describe(table: DrizzleTable): TableInfo {
   return info;
 }
 
-/** Returns the description of a column, also of the copies in a Drizzle table's third argument. */
+/** Finds a column by name, because Drizzle passes copies of columns to a table's third argument. */
 function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
   const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);
@@ -157,7 +157,7 @@ export interface ForeignKeyPart {
   readonly kind: "foreignKey";
   /** The referencing columns. */
   readonly columns: readonly ColumnLike<unknown>[];
-  /** Returns the referenced columns, in the order of `columns`, when all tables are declared. */
+  /** Returns the referenced columns, in the order of `columns`. Called after all declarations. */
   readonly references: () => readonly ColumnLike<unknown>[];
   /** The `ON DELETE` and `ON UPDATE` actions of the foreign key. */
   readonly actions: ForeignKeyActions;

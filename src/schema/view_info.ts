@@ -6,7 +6,7 @@ export interface ViewInfo {
   readonly update: boolean;
   /** True if rows of the view can be deleted. */
   readonly delete: boolean;
-  /** True if INSTEAD OF triggers write the rows, so that a returned row may differ from the view. */
+  /** True if INSTEAD OF triggers write the rows. RETURNING can then differ from the view's rows. */
   readonly isTriggered: boolean;
   /** True if a SELECT can lock the rows. */
   readonly locksRows: boolean;

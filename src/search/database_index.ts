@@ -8,7 +8,7 @@ import type { IndexDescription } from "./search_index.ts";
 import { engineOf } from "../db/engine/engine.ts";
 
 export interface DocumentTable extends LocalIndex {
-  /** Describes the format of the tables. If it changes, the tables are created again. */
+  /** The format of the index's tables. If the format changes, the tables are created again. */
   readonly shape: string;
   /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
@@ -78,7 +78,6 @@ function decoded(value: SqlValue, column: ColumnInfo, dialect: Dialect): unknown
 interface IndexCreation {
   readonly name: string;
   readonly shape: string;
-  /** The statements that drop and create the index's tables. */
   readonly creation: readonly string[];
 }
 
@@ -86,8 +85,8 @@ interface IndexCreation {
 const shapes = rawSql('"_service_search"');
 
 /**
- * Creates the tables of an index. Replaces tables with another format, because such tables can
- * contain words of columns that are hidden now. Returns true if all rows are already indexed.
+ * Creates the tables of an index. Existing tables of another format are replaced, because they can
+ * contain words of columns that are hidden now. `isFilled` is true if all rows are already indexed.
  */
 async function prepareIndexTables(
   driver: Driver,

@@ -28,13 +28,13 @@ interface SearchedIndex {
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first, and only of rows
- * that the request may read. The engine itself cannot evaluate scopes. If the engine finds more
- * than a page, it searches again among the rows in scope. If these are too many, the database
- * checks each page of results. `few` is a SELECT of the keys of all rows in scope, or null. If it
- * is set, the engine searches only these rows. Therefore rows that the caller cannot read count
- * towards no limit. Rejects with a 503 if the engine does not respond, and a 422 if it finds more
- * than `maxCandidates` rows.
+ * Returns the keys that an engine outside of the database finds, the best first. The caller must
+ * still apply the scope, which the engine cannot evaluate. If `few` is not null, it is a SELECT of
+ * keys that include all rows in scope, and the engine searches only the rows in scope. If `few` is
+ * null and the engine finds more than one page, it searches again among the rows in scope. If the
+ * engine cannot search among so many rows, the database checks each page. Rows that the user cannot
+ * read therefore count towards no limit. Rejects with a 503 if the engine does not respond, and a
+ * 422 if it finds more than `maxCandidates` rows in scope.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,
@@ -67,7 +67,7 @@ export async function findCandidateKeys(
   return unique([found], searched.index);
 }
 
-/** Maximum number of found rows. All are read before the first page, for an exact total. */
+/** Maximum number of found rows. Each search reads the keys of all of them, for an exact total. */
 const maxCandidates = 100_000;
 
 async function* pagesOf(

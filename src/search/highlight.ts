@@ -13,8 +13,8 @@ interface Span {
 }
 
 /**
- * Marks found words. The result is HTML with `<em>` as its only tag; all else is escaped. For a
- * long string, the result is the text around the first matches. Returns null if nothing matches.
+ * Marks found words with `<em>`, and escapes all other HTML. Returns a short string as a whole, a
+ * long string as the parts around its first matches, and an empty list if nothing matches.
  */
 export function highlight(
   text: string,

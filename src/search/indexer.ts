@@ -43,11 +43,11 @@ export interface PendingIndexing {
 export interface FailedIndexing {
   /** The name of the index. */
   readonly index: string;
-  /** The row ids, in the form of URLs. */
+  /** The ids of the rows, as in their URLs. */
   readonly ids: readonly string[];
 }
 
-/** Receives the error because of which rows are not indexed. Their write itself has succeeded. */
+/** Receives an indexing error and the affected rows. The write of these rows has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
 /** Reports a failure to the observer and to the deployer's handler. */

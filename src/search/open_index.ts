@@ -37,7 +37,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Promises that the index is prepared, and that it is filled. New ones follow a failure. */
+  /** These promises resolve when the index is prepared or filled. A failure replaces them. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -298,7 +298,7 @@ async function removeMissingDocuments(table: IndexedTable): Promise<void> {
     const rows = await readSearchedRows(index, keys, index.driver);
     const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
     if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
-    // The next page begins after a key that still exists, because no engine finds a removed key.
+    // Some engines cannot begin a page after a removed key, so `after` is a key that still exists.
     after = keys.findLast((key) => !gone.includes(key)) ?? after;
   }
 }

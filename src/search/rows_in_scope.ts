@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons for which a table has indexes. Each of them selects a part of a scope's rows. */
+/** Comparisons for which a table has indexes. Each row in scope meets at least one comparison. */
 export type IndexedComparisons = readonly Comparison[];
 
 /**
@@ -37,9 +37,9 @@ export function indexedAlternatives(
 }
 
 /**
- * Returns a SELECT of the keys that one of the lists selects, as `_k0`, `_k1`, and so on. Returns
- * null if each list selects more than {@link fewRows} rows. A search that starts with these keys
- * examines no rows of other users, even if many of their rows contain the words.
+ * Chooses the first list whose comparisons find at most {@link fewRows} rows. Returns a SELECT of
+ * the keys of these rows, as `_k0`, `_k1`, and so on, or null without such a list. A search that
+ * starts with these keys examines no other rows, even if many other rows contain the words.
  */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],

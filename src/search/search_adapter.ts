@@ -107,23 +107,23 @@ export interface LocalIndex {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
    * Returns a SELECT of the matching documents: the key columns as `_k0`, `_k1`, … and `_rank`,
-   * lowest for the best match. `within`, a SELECT with the same key columns, limits the search to
-   * its documents, and other documents must cost no time. Null searches all documents.
+   * lowest for the best match. `within` is a SELECT of the keys of the documents to search, or null
+   * to search all documents. The SELECT must not examine documents that are not in `within`.
    */
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }
 
-/** Returns the words of a string that a query finds. */
+/** Returns those of the words that match the query. */
 export type WordMatcher = (
   words: readonly string[],
   query: SearchQuery,
 ) => MaybePromise<ReadonlySet<string>>;
 
 /**
- * Creates the versions of index changes. They increase with time, and strictly within a process.
- * Each version is created before its row is read. The last writer of a row creates its version
- * after its commit, and any greater version is created even later, so its read returns the latest
- * row. Between processes, this depends on synchronized clocks. A sweep repairs errors.
+ * Creates versions of index changes. Versions increase with time, and strictly within a process.
+ * A version is created before the row of the change is read. After the last commit of a row, the
+ * writer creates a version, so that the change with the greatest version contains the latest row.
+ * Between processes, this depends on synchronized clocks. A sweep repairs errors.
  */
 export class SearchVersions {
   readonly #clock: Clock;
@@ -284,7 +284,7 @@ class MemoryIndex implements IndexBackend {
 
 const pageSize = 10_000;
 
-/** How long removed documents are remembered, because an outbox can still retry old changes. */
+/** How long a removed document's version is kept: an outbox can still retry older changes. */
 const rememberedMicros = 15 * 60 * 1_000_000;
 
 function countOf(part: string, text: string): number {

@@ -14,7 +14,7 @@ export interface SearchField {
   readonly weight: number;
 }
 
-/** One search index of one table, as its engine needs it. */
+/** The description of one table's search index, for the search engine. */
 export interface IndexDescription {
   /** The index's name, which is unique within the engine. */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface IndexDescription {
   readonly table: TableInfo;
   /** The fields in column order, without hidden columns: searching could reveal their words. */
   readonly fields: readonly SearchField[];
-  /** The table's database, with which rows are read outside of transactions. */
+  /** The driver of the table's database, for reads outside of a transaction. */
   readonly driver: Driver;
 }
 

@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // SQLite may have converted an integer beyond 2^53 to a double, which has lost digits.
+  // In an existing table, a whole number beyond 2^53 may be an integer that SQLite has rounded.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),
@@ -29,7 +29,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   timestamp: (value) => typeof value === "string" && isInstant(value),
   date: (value) => typeof value === "string" && isCalendarDate(value),
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value),
-  // Filters can only test these kinds for NULL, so every value is valid.
+  // Always true: filters test JSON only for NULL, and an invalid base64 string equals no bytes.
   json: () => true,
   bytes: () => true,
 };

@@ -4,7 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 export interface KindProperties {
   /** Kinds of one family can be compared with each other exactly. Null without a family. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** How sums and averages are computed; null if the kind has none. */
+  /** How sums and averages are computed; null if the kind has no sums and averages. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
@@ -50,7 +50,7 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   },
   integer: { ...whole, json: "number" },
   bigint: { ...whole, json: "string or number" },
-  // Rounding can make doubles unequal, so this kind has no family.
+  // Rounding can make equal numbers into unequal doubles, so this kind has no family.
   real: { ...plain, arithmetic: "double", json: "number", special: notANumber },
   decimal: {
     ...{ ...plain, family: "number", arithmetic: "decimal", json: "string or number" },
@@ -83,7 +83,7 @@ export function isWhole({ kind }: { readonly kind: ColumnKind }): boolean {
 }
 
 export function kindEntries<T>(table: Readonly<Record<ColumnKind, T>>): [ColumnKind, T][] {
-  // The cast is safe: the type of the parameter requires exactly these keys.
+  // The cast is safe: the type of the parameter requires exactly the column kinds as keys.
   return Object.entries(table) as [ColumnKind, T][];
 }
 

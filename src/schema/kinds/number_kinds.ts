@@ -37,7 +37,7 @@ export const bigintKind: Kind = {
 /** Finite doubles. −0 becomes 0, so that all engines agree on what is equal. */
 export const realKind: Kind = {
   fromJson(value) {
-    // A number in a body with more digits than a double can hold is rounded.
+    // If a number in the body has more digits than a double can hold, it is rounded.
     if (isExactNumber(value)) return finite(Number(value.rawJSON));
     if (typeof value !== "number" && typeof value !== "bigint") {
       throw new InvalidValue("must be a number");
@@ -59,7 +59,7 @@ export function numberOrBigint(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Throws for a number beyond 2^53, which may be rounded. In bodies, such integers are bigints. */
+/** Throws for a whole JavaScript number beyond 2^53: it may be rounded. Bigints are accepted. */
 export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");
@@ -73,7 +73,7 @@ function integerFromText(text: string): number | bigint {
 }
 
 function wholeNumber(text: string): bigint {
-  // BigInt() is slow for many digits. 64-bit integers never need 40.
+  // BigInt() is slow for long strings. No 64-bit integer needs more than 40 digits.
   if (!/^-?\d{1,40}$/.test(text)) throw new InvalidValue("must be a whole number");
   return BigInt(text);
 }

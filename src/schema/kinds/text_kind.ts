@@ -1,7 +1,7 @@
 import { isEmail } from "../email.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** Unicode strings that every engine can store, in code point order. */
+/** Unicode strings that every engine can store. They are sorted by code point. */
 export const textKind: Kind = {
   fromJson(value, rules) {
     if (typeof value !== "string") throw new InvalidValue("must be a string");
@@ -32,9 +32,8 @@ export const textKind: Kind = {
 };
 
 /**
- * Throws {@link InvalidValue} for a string that some engine would change or refuse: with a NUL, at
- * which node:sqlite truncates the string and Postgres fails, or with a lone surrogate, which would
- * be stored as U+FFFD.
+ * Throws {@link InvalidValue} for a string that some engine would change or refuse. At a NUL,
+ * node:sqlite truncates the string, and Postgres fails. A lone surrogate would become U+FFFD.
  */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");

@@ -1,6 +1,6 @@
 /** A part of a parsed regular expression. All parts can be matched in one pass over a string. */
 export type RegexPart =
-  /** One character, which the platform's RegExp with this `source` tests. */
+  /** One character that matches `source`: a class, an escape, `.` or the character itself. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "start" | "end" | "word edge" | "no word edge" }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly RegexPart[] }

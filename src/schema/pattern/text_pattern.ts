@@ -49,7 +49,7 @@ export class TextPattern {
 /** Maximum number of steps, because each character may have to be tested by all steps. */
 const maxSteps = 1_000;
 
-/** One step of an expression. The next step in the list follows, unless this one jumps. */
+/** A step of an expression. Steps other than forks and jumps continue with the next step. */
 type Step =
   | { readonly kind: "character"; readonly test: (character: string) => boolean }
   /** Continues only where a condition is met, such as at the edge of a word. */

@@ -28,7 +28,7 @@ function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn):
   }
 }
 
-/** Matches a list as Postgres prints it: with bounds, as `[0:1]={1,2}`, or two-dimensional. */
+/** Matches a list as Postgres prints it: as `{1,2}` or, with bounds, as `[0:1]={1,2}`. */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
 

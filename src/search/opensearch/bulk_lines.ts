@@ -7,7 +7,7 @@ export interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
 }
 
-/** Returns a change of a document as lines of a bulk request: a removal if it has no strings. */
+/** Returns the bulk lines that write a document, or that remove it if `document` is null. */
 export function bulkLines(
   { key, version }: IndexChange,
   document: Record<string, string> | null,

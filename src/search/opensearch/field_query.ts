@@ -19,8 +19,8 @@ export const wordsFieldMapping: Clause = {
 };
 
 /**
- * Converts a search to an OpenSearch query. A document must contain every term in any field, the
- * last word as a prefix. The query string is not parsed, so no word is an operator.
+ * Converts a search to an OpenSearch query. A document must contain each term in some field. The
+ * last word may be a prefix. The query string is not parsed, so no word is an operator.
  */
 export function fieldQuery({ terms }: SearchQuery, fields: readonly SearchField[]): Clause {
   const must = terms.map((term, index) => {
@@ -53,6 +53,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** In effect no limit. With a limit, the results would depend on the words of other users. */
+/** Practically unlimited. With a limit, the results would depend on the words of other users. */
 const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

@@ -12,7 +12,7 @@ export interface IndexMetadata {
   /** The server's id of the index. An index that is created again has another id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Null if another program created the index. `filled` is the uuid of the index when filled. */
+  /** Null if another program created the index. `filled` is the uuid that the filled index had. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }

@@ -68,7 +68,7 @@ async function connect({ nodes, auth, ssl, timeoutMs }: ClientOptions): Promise<
   return new Client({
     nodes: [...nodes],
     requestTimeout: timeoutMs,
-    // Retries on the other nodes, if there are any. A write is retried only by its caller.
+    // If a node fails, the library sends the request to the other nodes, if there are any.
     maxRetries: nodes.length - 1,
     ...(auth === undefined ? {} : { auth }),
     ...(tls === undefined ? {} : { ssl: tls }),

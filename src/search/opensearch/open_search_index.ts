@@ -209,7 +209,7 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
-  /** Rejects if another index has had the same name since this one was prepared. */
+  /** Rejects if the prepared index is missing, or if another index now has its name. */
   async #requireSame(signal?: AbortSignal): Promise<void> {
     const { name, uuid } = this.#currentIndex();
     const { status, body } = await this.#ask(name, {

@@ -1,6 +1,6 @@
 import type { DocumentName } from "./outbox_entry.ts";
 
-/** The documents whose rows were written while the store was down, until it responds again. */
+/** Remembers the documents of rows that were written while the store did not respond. */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;
@@ -10,7 +10,6 @@ export class MissedDocuments {
     return nowMs < this.#downUntil;
   }
 
-  /** Records that the store did not respond. */
   noteStoreDown(nowMs: number): void {
     this.#downUntil = nowMs + pauseMs;
   }
@@ -19,7 +18,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Above {@link maxMissed}, forgets the oldest ones until the next sweep. */
+  /** Adds documents. Above {@link maxMissed}, drops the oldest, which the next sweep indexes. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -35,7 +34,7 @@ export class MissedDocuments {
   }
 }
 
-/** Milliseconds after a failure in which no write waits for the store: transactions hold locks. */
+/** How long writes do not use the store after a failure, in milliseconds: writes hold locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

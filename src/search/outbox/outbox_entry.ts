@@ -7,8 +7,8 @@ export interface DocumentName {
 }
 
 /**
- * The outbox entry of one document: its current row must be written to the index. A process that
- * works on the entry has its lease. The entry contains ids and no other values of the row.
+ * The outbox entry of one document, which must be written to the index again. A process that works
+ * on an entry has the entry's lease. An entry contains the row's id and no other values of the row.
  */
 export interface OutboxEntry extends DocumentName {
   /** Number of changes of the entry, except changes by a process that has its lease. */
@@ -174,7 +174,7 @@ export interface OutboxFailure {
   readonly schedule: RetrySchedule;
 }
 
-/** Ends the lease without an attempt, because the rows could not be read. */
+/** Ends the lease because the rows could not be read. This does not count as an attempt. */
 export function postponeEntry(
   entry: OutboxEntry,
   owner: string,

@@ -24,7 +24,7 @@ export interface QueuedDocument extends DocumentName {
 
 /**
  * Stores the search outbox in the key-value store. Each commit writes an entry together with its
- * record in the list of due or dead entries, so that due entries are found without reading others.
+ * record in the list of due or dead entries, so that no other entries are read to find due entries.
  */
 export class OutboxStore {
   readonly #store: KeyValue;
@@ -147,7 +147,7 @@ interface DrainerRecord {
   readonly until: number;
 }
 
-/** Returns the changes to other records that belong to a change of an entry. */
+/** Returns the changes to other records that must be committed with the change of an entry. */
 function relatedMutationsOf(
   name: DocumentName,
   before: OutboxEntry | null,

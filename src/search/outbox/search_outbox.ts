@@ -45,7 +45,7 @@ export interface SearchOutbox {
 export interface OutboxOperation {
   /** The name of the index. Default: the name of its table. */
   readonly index: string;
-  /** `index` writes the document, and `delete` removes it, whatever the row contains. */
+  /** `index` writes the document. `delete` removes the document, even if the row exists. */
   readonly type: "index" | "delete";
   /** The id of the document: the row's key as in its URL. */
   readonly docId: string;
