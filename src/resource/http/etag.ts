@@ -15,30 +15,30 @@ export interface EtagPolicy {
   readonly readable: ReadonlySet<ColumnInfo>;
   /** The ETag rules for a caller that cannot read all fields, or null for any other caller. */
   readonly caller: CallerEtagRules | null;
-  /** The keys of the hashes. Clients do not know them, so they cannot test guessed values. */
+  /** Secret keys for the hashes in ETags, so that a client cannot hash and compare guesses. */
   readonly keys: EtagKeys;
 }
 
 export interface CallerEtagRules {
-  /** Columns that the caller cannot read. ETags contain them only if there are computed fields. */
+  /** Columns that other callers can read, but not this caller. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
-  /** The suffix of every ETag, because responses with different fields need different ETags. */
+  /** The suffix of this caller's ETags. Responses with different fields need different ETags. */
   readonly ending: string;
 }
 
-/** The keys for hashes in ETags, one for each secret. */
+/** The keys for hashes in ETags. Each key belongs to one configured secret. */
 export interface EtagKeys {
-  /** The key that creates ETags. */
+  /** The key for the hashes of new ETags. */
   readonly current: Uint8Array;
-  /** The keys that verify ETags from before the secret was rotated. */
+  /** The keys of older secrets, for ETags that clients received before a secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 
 /**
- * Returns a row's ETag (RFC 9110, 8.8.3). It contains the row's version, or else the id and the
- * time of the last update. For a table with neither column, it contains a keyed hash of the row.
- * Equal rows have equal ETags.
+ * Returns a row's ETag (RFC 9110, 8.8.3). It contains the version of the row. If the row has no
+ * version, the ETag contains the id and the time of the last update. If the row has no such time
+ * either, the ETag is a keyed hash of the row. Equal rows have equal ETags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -49,8 +49,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 
 /**
  * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
- * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. Strong
- * comparison (RFC 9110, 13.1.1) would match no weak ETag, and ETags are weak by default.
+ * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. The
+ * strong comparison of RFC 9110, 13.1.1, would match no weak ETag, but ETags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -65,7 +65,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listsTag(header, tagsOf(row, policy));
 }
 
-/** Returns true if `If-None-Match` contains an ETag, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` lists one of the tags, by weak comparison (RFC 9110, 13.1.2). */
 export function listsTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
   const known = tags.map(withoutWeakness);
@@ -76,7 +76,7 @@ export function listsTag(header: string, tags: readonly string[]): boolean {
 /** The unparsed `If-Match` header of a write, or null if there is none. */
 export type Precondition = string | null;
 
-/** Parses `If-Match` if the resource has ETags. Throws a 428 if the required header is missing. */
+/** Returns `If-Match` if the resource has ETags. Throws a 428 if the required header is missing. */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
   if (header === null && etag.require) {
@@ -89,8 +89,8 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * Returns the version that a precondition requires: `If-Match` must be one ETag of this service
- * that contains the value of an integer version column. Returns null for any other precondition.
+ * Returns the version number in `If-Match`, if the header is a single ETag of this service and the
+ * ETag contains the value of an integer version column. Otherwise returns null.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
@@ -151,10 +151,10 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Returns the value, or a hash of an unreadable value. Ids and versions come from rows, so a value
- * with characters that are unsafe in a header is hashed, too. The key of the row is part of the
- * hash. Otherwise a client could create a row with a guessed version, and compare its ETag with the
- * ETag of another row.
+ * Returns the state with `text`. The ETag shows `text`, unless the caller cannot read it, or `text`
+ * has characters that are unsafe in a header. Then the ETag is a hash of `text` and of the primary
+ * key. Without the key, a client could create a row with a guessed version, and compare its ETag
+ * with the ETag of another row.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -172,8 +172,8 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the ETag of a version without the caller's suffix, if the caller can read the version.
- * Writes accept this ETag, too, because the client may have it from a response with other fields.
+ * Returns the row's ETag without the caller's suffix, or nothing if the ETag is a hash. Writes also
+ * accept this ETag, because the client may have received it when it could read all fields.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
@@ -198,7 +198,7 @@ const maxHeaderLength = 8_192;
 /** One member of a list of ETags. A member may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** Returns the ETags in a list. A malformed list has none, so that the header matches no ETag. */
+/** Returns the ETags in a header. For a malformed header, returns an empty list. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

@@ -6,7 +6,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { LargeReply, SerializationTurns } from "./json_reply.ts";
 
-/** The limit for all responses that their clients have not received yet, in bytes. */
+/** The maximum total size of the large responses that clients have not received yet, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
 export interface ResponseDelivery extends SerializationTurns {
@@ -14,7 +14,7 @@ export interface ResponseDelivery extends SerializationTurns {
   readonly identity: string;
   /** True if the responses of the route have been large before. */
   readonly mayBeLarge: boolean;
-  /** Returns a promise for the end of the delivery, or null if the server does not report it. */
+  /** Returns a promise that resolves after delivery; null if the server does not report the end. */
   delivered(): Promise<unknown> | null;
   /** Returns the part of a multiplexed stream that carries this response, or null. */
   part(): StreamPart | null;
@@ -22,7 +22,7 @@ export interface ResponseDelivery extends SerializationTurns {
 
 /**
  * The responses of an app that are being sent. A response stays in memory until its client has
- * received it, which may be never. Large responses share one limit. Small responses have none.
+ * received it, which may be never. Large responses share one limit. Small responses do not count.
  */
 export class InflightResponses {
   #bytes = 0;
@@ -54,8 +54,8 @@ export class InflightResponses {
   }
 
   /**
-   * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a
-   * 503 if the limit is exceeded, and with a 422 if the reply is too large.
+   * Serializes a large reply, and counts its bytes from now until the reply is delivered. Rejects
+   * with a 503 if the shared limit is exceeded, and with a 422 if this reply alone is too large.
    */
   async write(reply: LargeReply, delivery: ResponseDelivery): Promise<Reply> {
     const { bytes: held } = reply;
@@ -103,14 +103,14 @@ export class InflightResponses {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Returns true if the identity has at least as many undelivered bytes as the average one. */
+  /** Returns true if the undelivered bytes of the identity reach the average of all identities. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
 }
 
-/** Returns the bytes of a string in memory: two for each character unless all are Latin-1. */
+/** Estimates the bytes of a string in memory: one for each character if all are ASCII, else two. */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -67,7 +67,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
 /** `Cache-Control` of JSON replies. They depend on the user, so no shared cache may store them. */
 export const cacheControl = "private, no-cache";
 
-/** The `Vary` header of replies with rows: `Accept` selects the form of numbers and the format. */
+/** The `Vary` header of replies with rows: `Accept` can request `numbers=safe` or a format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
 /** Returns the reply of an operation that returns a number of rows. */
@@ -99,14 +99,14 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The content type of safe numbers, which proves that the service and not a proxy has responded.
+ * The content type of replies with `numbers=safe`. It shows that no proxy has created the reply.
  * The charset comes first: nginx decides by the beginning of the type whether to compress.
  */
 export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
-/** Returns a reply with safe numbers. A 204 becomes a 200: proxies remove a 204's content type. */
+/** Returns the reply with {@link safeNumbersType}. A 204 becomes a 200: proxies remove its type. */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {

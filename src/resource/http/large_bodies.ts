@@ -22,7 +22,7 @@ interface Waiter {
 /**
  * Limits how many requests with large bodies run at the same time. Fifty such requests at the same
  * time would delay all other clients by tenths of a second, and none of the fifty would finish
- * sooner. Identities (users or addresses) take turns in the queue.
+ * sooner than if they ran one after the other. Identities (users or addresses) take turns.
  */
 export class LargeBodyLimiter {
   readonly #clock: Pick<Clock, "after">;

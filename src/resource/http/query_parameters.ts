@@ -53,9 +53,9 @@ const none: Query = new Map();
  * Parses the raw query of a URL to its known parameters. An extra `&` is ignored. A repeated known
  * parameter fails with 400. An unknown parameter is ignored, except in three cases that fail with
  * 400. First, the parameter looks like the rest of a filter whose `&&`, `;` or `=` was not encoded.
- * Second, with `strict`, the parameter looks like a misspelt known parameter. Third, there are very
- * many unknown parameters. Ignoring them would be wrong, because a list without its filter or page
- * size would return too many rows. `more` contains the additional parameters of this endpoint.
+ * Second, with `strict`, the parameter looks like a misspelt known parameter. Third, with `strict`,
+ * there are very many unknown parameters. If the service ignored a broken filter or page size, the
+ * list would have too many rows. `more` contains the additional parameters of this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -160,7 +160,7 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
 
 const maxNearMissLength = 16;
 
-/** The largest number of unknown parameters, because each is compared with all known names. */
+/** The maximum number of unknown parameters. Each name is compared with all known names. */
 const maxUnknown = 100;
 
 function tooManyUnknown(): Problem {

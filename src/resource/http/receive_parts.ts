@@ -16,7 +16,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The maximum number of received bytes that are not used yet, without the parts of one record. */
+/** The number of bytes for which each body counts against the shared limit of received bodies. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */

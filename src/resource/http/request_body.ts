@@ -13,7 +13,7 @@ export interface BodyLimits {
 
 const maxDepth = 32;
 
-/** The maximum number of digits of a number. No column has more. Parsing a million takes 200 ms. */
+/** The maximum digits of a number. No column allows more. Parsing a million digits takes 200 ms. */
 const maxDigits = 1_000;
 
 export function bodyJsonLimits(maxFields: number): JsonLimits {
@@ -31,7 +31,7 @@ export interface BodyReceiver {
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
-/** Reads a body, also from `receiver`. It is JSON unless `isRaw`. Throws a 400, 408, 413 or 415. */
+/** Returns the body, which must be JSON unless `isRaw`. Throws a 400, 408, 413 or 415. */
 export function readBody(
   request: Request,
   receiver: BodyReceiver,
@@ -59,8 +59,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
 }
 
 /**
- * Returns the body as a string for a parser of another program, which can be slow for many fields.
- * If the body is JSON, the usual limits for fields and depth apply. Throws a 400 or 413.
+ * Returns the body as a string for the parser of a library, which can be slow for many fields. If
+ * the body is JSON, its depth, fields and digits are limited. Throws a 400 or 413.
  */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
@@ -214,7 +214,7 @@ const turnMs = 1;
 interface IncomingBody {
   /** Sets how many bytes of this body count against the limit. Throws a 503 above the limit. */
   hold(bytes: number): void;
-  /** Returns a promise for the time to read the next part, or undefined to read it immediately. */
+  /** Returns a promise that resolves when the next part can be read. Undefined if that is now. */
   nextPart(): Promise<void> | undefined;
   /** Stops counting the body against the limit. */
   end(): void;
@@ -269,7 +269,7 @@ export class ReceivingBodyLimiter {
 
   async #serveWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Only after a real timer has Deno handled all I/O (see `createYieldTurn`).
+      // Deno handles all I/O only during a wait for a real timer (see `createYieldTurn`).
       await sleep(0);
       for (const resolve of this.#waiting.splice(0, partsOfTurn)) resolve();
     }

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import { type Clock, runAfterPendingIo, sleep } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait. The scheduler reads the members only of waiting requests. */
+/** A request that can wait. The scheduler reads the properties only if the request waits. */
 export interface WaitingRequest {
   /** The user or the address that has sent the request. */
   readonly identity: string;
@@ -12,9 +12,9 @@ export interface WaitingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The maximum estimated duration of the requests of one event loop turn, in milliseconds. */
+/** The maximum length of one turn of the event loop, in milliseconds, if requests are slow. */
 const turnMs = 10;
-/** Maximum duration of the short requests of one turn, in milliseconds. */
+/** The maximum length of one turn of the event loop, in milliseconds, if requests are short. */
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
@@ -23,7 +23,7 @@ const expensiveFromMs = 1;
 /**
  * The time, in milliseconds, before the scheduler first checks if a turn has ended. The check is
  * omitted until then, because it takes a tenth of the time of a short request. Two slow requests
- * take longer than this time, so the check follows them.
+ * exceed this time, so the scheduler then checks.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
@@ -101,7 +101,7 @@ export class RequestScheduler {
     this.#lastMs = costMs;
   }
 
-  /** Continues after a real timer, because only then Deno has handled all I/O. */
+  /** Begins waiting requests after pending I/O, or after a real timer if requests are slow. */
   async #continue(): Promise<void> {
     this.#isResting = true;
     await (this.#costMs < expensiveFromMs ? new Promise<void>(runAfterPendingIo) : sleep(0));

@@ -12,7 +12,7 @@ export interface ResponseByteBudget {
   left: number;
 }
 
-/** A part of a response. The error of a response that is too large names the largest part. */
+/** A part of a response, which the error names if the part makes the response too large. */
 export interface ResponsePart {
   /** The name in the error's details: `rows`, `groups`, or an include's path: `author.posts`. */
   readonly name: string;

@@ -4,9 +4,9 @@ import { Problem } from "../../problem/problem.ts";
 type Header = (name: string) => string | null;
 
 /**
- * Requires that the page that sends this POST with the user's cookies has the service's origin. A
- * POST with a JSON body needs no check, because a browser sends a preflight request before it sends
- * JSON to another origin. A browser sends a POST without a content type immediately. Throws a 415.
+ * Throws a 415 if a page of another origin may have sent this POST with the user's cookies. A POST
+ * of JSON is accepted, because a browser sends a preflight request before it sends JSON to another
+ * origin. A POST without a content type needs no preflight, so its origin is checked.
  */
 export function requireSameOrigin({ header }: { readonly header: Header }): void {
   if (header("content-type") !== null) requireJson(header);

@@ -11,8 +11,8 @@ import type { TimestampUnit } from "./import_options.ts";
 
 /**
  * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
- * write, if their meaning is clear. Returns a string unchanged if it has no JSON value. Throws an
- * {@link InvalidValue} for invalid JSON, and for a number or a date in a local form like `1,5`.
+ * write, if their meaning is clear. Leaves any other string unchanged for later validation. Throws
+ * an {@link InvalidValue} for invalid JSON, and for a number or a date in a local form like `1,5`.
  */
 export function csvValue(
   text: string,
@@ -126,7 +126,7 @@ const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;
 /** Digits with a comma, an apostrophe, a space, a percent sign or a currency. */
 const localNumber = /^(?=.{0,60}\d)(?=.{0,60}[,'’\s%\p{Sc}])[-+\d.,'’\s%\p{Sc}]{1,60}$/u;
 
-/** Converts a timestamp of SQL, COPY or a spreadsheet with ISO dates to RFC 3339. */
+/** Converts a timestamp of a database or spreadsheet, like `2024-01-31 10:00+02`, to RFC 3339. */
 function timeOf(text: string): string {
   const [, date, minutes, seconds = ":00", zone = "Z"] = sqlTime.exec(text) ?? [];
   if (date === undefined) return dayOf(text);

@@ -58,7 +58,7 @@ export async function* csvRecords(
   }
 }
 
-/** The first line with which spreadsheets name the separator. */
+/** Matches a first line such as `sep=;`, in which spreadsheets name the separator. */
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
 
 /**
@@ -115,7 +115,7 @@ function fieldsOf(
   });
 }
 
-/** Returns the error for a header with unknown names, and an option that accepts the header. */
+/** Returns the error for unknown header names. Its `option` makes an import accept the header. */
 function unknownName(
   given: readonly string[],
   known: ReadonlySet<string>,
@@ -224,7 +224,7 @@ function meansNull(text: string, column: ColumnInfo, { null: nullText }: ImportR
 
 export interface RecordOptions {
   readonly maxRecordBytes: number;
-  /** True if the NDJSON can contain numbers in the form of `numbers=safe`. Default: false. */
+  /** True for NDJSON with `numbers=safe`, in which large numbers can be strings. Default: false. */
   readonly safeNumbers?: boolean;
   readonly reading: ImportReading;
 }

@@ -3,17 +3,17 @@ import { invalidParameter, type Problem } from "../../problem/problem.ts";
 import { parseDelimiter } from "../http/query_parameters.ts";
 import { parseCsv } from "./parse_csv.ts";
 
-/** How an import reads a file of another program. */
+/** How an import reads a file that another program has written. */
 export interface ImportFileOptions {
-  /** The separator of a CSV: `,` `;` `|` `:` or `tab`. Default: from a line `sep=`, or a comma. */
+  /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: named by a line `sep=;`, or a comma. */
   readonly delimiter?: string | undefined;
   /** The unquoted field that means NULL, in addition to the empty field. Default: none. */
   readonly null?: string | undefined;
-  /** A label of the Encoding Standard: `windows-1252`. Default: the byte order mark's, or UTF-8. */
+  /** The encoding, such as `windows-1252`, of a file without a byte order mark. Default: UTF-8. */
   readonly encoding?: string | undefined;
   /** Pairs of a name in the file and its field: `old=new,"old, 2=new2"`. Default: none. */
   readonly map?: string | undefined;
-  /** True to ignore names of the file that are no fields. Default: false. */
+  /** True to ignore names in the file that no field has. Default: false. */
   readonly ignoreExtra?: boolean | undefined;
   /**
    * The meaning of a number in a CSV column of timestamps or dates: milliseconds (`ms`) or seconds
@@ -53,16 +53,16 @@ export function checkImportOptions(
   };
 }
 
-/** Returns the options that are strings, which {@link checkImportOptions} checks. */
+/** Collects the options that are strings. Does not check them: see {@link checkImportOptions}. */
 export function importTexts(
   textOf: (name: "delimiter" | "null" | "encoding" | "map" | "timestamps") => string | undefined,
 ): ImportFileOptions {
   const names = ["delimiter", "null", "encoding", "map", "timestamps"] as const;
-  // The cast is safe: an invalid unit is a 400.
+  // The cast is safe: `checkImportOptions` throws a 400 for an invalid unit.
   return Object.fromEntries(names.map((name) => [name, textOf(name)])) as ImportFileOptions;
 }
 
-/** Parses the option `map`, a record of CSV: `Name=name,"Sum, all=sum"`. */
+/** Parses the option `map`, which is one CSV record: `Name=name,"Sum, all=sum"`. */
 function parseMap(text: string): ReadonlyMap<string, string> {
   const map = new Map<string, string>();
   const options = { line: 1, delimiter: ",", nullText: null, isLast: true };
@@ -77,7 +77,7 @@ function parseMap(text: string): ReadonlyMap<string, string> {
   return map;
 }
 
-/** Returns the pairs as {@link parseMap} parses them. */
+/** Returns the string from which {@link parseMap} would parse these pairs. */
 export function formatMap(pairs: Iterable<readonly [string, string]>): string {
   return Array.from(pairs, (pair) => {
     const text = pair.join("=");

@@ -33,7 +33,6 @@ export class LineErrors {
     return this.#errors.length === 0;
   }
 
-  /** True if the maximum number of errors is reached. */
   get isFull(): boolean {
     return this.#errors.length >= maxLineErrors;
   }

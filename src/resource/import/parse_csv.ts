@@ -15,7 +15,7 @@ export interface CsvOptions {
   readonly delimiter: string;
   /** The field without quotes that means NULL, or null if only the empty field means NULL. */
   readonly nullText: string | null;
-  /** True if the CSV ends with the string. */
+  /** False if another string of the same CSV follows. */
   readonly isLast: boolean;
 }
 
@@ -72,7 +72,7 @@ export function parseCsv(
       }
       if (text.charCodeAt(at) !== comma) break;
     }
-    // The next characters may belong to the record, or complete a CR LF.
+    // The next string may continue this record, or begin with the LF of a CR LF.
     const isCarriageReturn = text.charCodeAt(at) === carriageReturn;
     if (!isLast && at + (isCarriageReturn ? 1 : 0) >= length) return ended(null);
     take({ fields, line, size: at - recordStart, nullLike });

@@ -35,9 +35,9 @@ interface RefusedRecord {
 }
 
 /**
- * Prepares the row of a record like a create: parses its fields, runs the before-hook, and adds
- * generated values and defaults. For a rejected record, returns its errors instead. Any other error
- * of a hook ends the import.
+ * Prepares the row of a record in the same way as for a POST: parses its fields, runs the
+ * before-hook, and adds generated values and defaults. Returns errors if the record is invalid or
+ * the hook throws a `Problem` with a 4xx status. Any other error of the hook ends the import.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
@@ -166,7 +166,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** Adds the error of an unreadable line. Earlier records of its block were not read, either. */
+  /** Ends the chunk with the error of an unreadable line. `next` is the first line that is lost. */
   endUnreadable({ line, path, message, option }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message, option });

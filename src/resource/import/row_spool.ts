@@ -48,7 +48,7 @@ export class RowSpool implements AsyncDisposable {
     }
   }
 
-  /** Yields the rows in their order, from the first row at each call. */
+  /** Yields all rows in their order. Each call begins with the first row again. */
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;

@@ -178,7 +178,7 @@ class RowImport {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // A failed import costs nothing, but the rows that it has already written must be charged.
+      // If this error were the response, the rows already written would cost nothing.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });

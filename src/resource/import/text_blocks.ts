@@ -75,7 +75,7 @@ export function recordTooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** Creates the decoder of a body. `line` returns the line of the bytes, for errors. */
+/** Creates the decoder of a body. `line` returns the number of the current line, for errors. */
 function createDecoder(
   label: string | undefined,
   line: () => number,

@@ -116,14 +116,14 @@ function viewRight(
   };
 }
 
-/** A view with included rows, and the user or address whose limits its reads count against. */
+/** A view with included rows. `identity` is the user or address whose read limits apply. */
 interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly view: View;
   readonly resource: Resource;
   readonly identity: string;
 }
 
-/** Masks the first rows, as many as the limit of included rows allows, but at least one row. */
+/** Masks rows and their included rows. Returns only the first rows (at least one) above a limit. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,
@@ -169,9 +169,9 @@ function isTooMuch(error: unknown): boolean {
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks, when the app starts, in which resources the database hides rows or columns from its role.
- * Throws a plain Error if such a resource has live streams, because the streams would send hidden
- * rows. Reports any other consequence to the observer.
+ * Checks, when the app starts, if the database hides rows or columns from the service's own role.
+ * Throws a plain Error if a resource with live streams has hidden rows or columns, because the
+ * streams would send them. Reports any other consequence to the observer.
  */
 export function checkRoleRights(
   resources: readonly Resource[],
@@ -189,7 +189,7 @@ export function checkRoleRights(
   }
 }
 
-/** Reports each policy that does not restrict the served rows to the observer, only once. */
+/** Reports, once each, the row level security policies that do not apply to the service. */
 export async function reportPolicyBypasses(
   resources: readonly Pick<Resource, "name" | "table" | "driver">[],
   { reportedBypasses }: RoleRights,

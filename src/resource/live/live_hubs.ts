@@ -109,7 +109,7 @@ export class LiveHubs {
 
   /**
    * Ends the streams of tables from which the database now hides rows or columns from the service.
-   * Reports policies that do not restrict the served rows.
+   * Reports row level security policies that do not apply to the service.
    */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
     await rights.read();
@@ -180,7 +180,7 @@ function requireDeletionRecorded(
 
 type TablesToFollow = ReturnType<typeof tablesToFollow>;
 
-/** Returns the subscribable tables, and the tables of their relations, which scopes can use. */
+/** Returns the subscribable tables and the tables of their relations, as scopes use relations. */
 function tablesToFollow(resources: readonly Resource[]) {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
@@ -208,7 +208,7 @@ export function hubOf(resource: Resource): LiveHub {
   return hub;
 }
 
-/** Opens a live stream for a call. Returns null for a HEAD request, whose body no client reads. */
+/** Opens a live stream for a call. Returns null for a HEAD request. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (caller: Omit<StreamRequest, "view" | "scope" | "filter">) => Promise<StreamBody>,
@@ -240,7 +240,7 @@ export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }
 
-/** Resolves when the client disconnects. A listener on the signal needs kilobytes of memory. */
+/** Resolves when the client disconnects. Called rarely: a listener needs kilobytes of memory. */
 function aborted({ signal }: Request): Promise<unknown> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -258,8 +258,8 @@ export const streamHeaders = {
 };
 
 /**
- * Throws a 400 if a stream would need a column of a function. The change log contains stored columns
- * only, and the result of a function can change without a change of its row.
+ * Throws a 400 if a stream would need a column that a database function computes. The change log
+ * contains only stored columns, and a function's result can change while its row stays unchanged.
  */
 export function requireStoredColumns(
   columns: readonly ColumnInfo[],

@@ -42,7 +42,7 @@ function parseSubscription(given: unknown, index: number): LiveSubscription {
   if (typeof path !== "string" || !path.startsWith("/")) {
     throw unusable('the path of a subscription must be a text that begins with "/"', { index });
   }
-  // `resumeFrom` is used like the header `Last-Event-ID`, so it has the characters of a header.
+  // `resumeFrom` replaces the header `Last-Event-ID`, so only characters of headers are allowed.
   if (resumeFrom !== null && !isToken(resumeFrom)) {
     throw unusable("resumeFrom must be a resume token", { index });
   }

@@ -39,7 +39,7 @@ export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** The functions of an API in code. `of` also finds a resource whose name is one of their names. */
+/** The functions of an API in code. If a function hides the resource of that name, use `of`. */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
@@ -209,8 +209,9 @@ export interface CodeDeleteBatch {
 }
 
 /**
- * A filter in code: a rule from a builder, such as `eq(notes.status, "open")`, from `rsql` or from
- * a policy, or a string in the filter language. The user must be allowed to filter by each field.
+ * A filter in code: a string in the filter language, or a rule. Builders such as
+ * `eq(notes.status, "open")`, `rsql` and policies return rules. The user must be allowed to filter
+ * by each field.
  */
 export type CodeFilter = Rule | string | { readonly filter: string };
 

@@ -134,7 +134,7 @@ export interface Operation<Intent, Plan, Outcome> {
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
   /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error of a hook. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
-  /** Projects and masks the outcome into a reply. The pipeline serializes the reply later. */
+  /** Creates the reply with the selected readable fields. The pipeline serializes it later. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }
 

@@ -10,14 +10,14 @@ export interface OperationProperties {
   readonly conditional: "none" | "one" | "many";
   /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;
-  /** The problem codes of the operation, except those of access, body, versions and protection. */
+  /** The problem codes of the operation, except codes that most operations share. */
   readonly problems: readonly ProblemSlug[];
 }
 
 const scan = { cost: "scan", conditional: "none", named: false, problems: [] } as const;
-/** An operation that uses rows by their keys, or no rows. */
+/** An operation that finds rows only by key, or reads no rows. */
 const keyed = { ...scan, cost: "keyed" } as const;
-/** A read of rows with the language of filters. */
+/** A read of rows that accepts a filter. */
 const filtered = { ...scan, problems: ["filter-parse-error", "query-too-expensive"] } as const;
 const batch = { ...scan, problems: ["batch-limit-exceeded"] } as const;
 /** A write of the row in the path. */

@@ -76,8 +76,8 @@ export interface Procedure {
   /** See {@link ProcedureOptions.pow}. */
   readonly pow?: boolean | PowGateOptions | undefined;
   /**
-   * The function of Postgres that the procedure calls in the place of the handler, from
-   * `db.introspect({ functions })`. Default: the procedure calls its handler.
+   * The Postgres function that the procedure calls instead of its handler.
+   * `db.introspect({ functions })` returns such procedures. Default: the handler runs.
    */
   readonly databaseFunction?: DatabaseFunction | undefined;
   /**

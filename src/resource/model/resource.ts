@@ -86,7 +86,7 @@ export interface ResolvedCapabilities {
   readonly enableSearch: boolean;
 }
 
-/** The maximum number of items in each kind of batch, and if batches increment row versions. */
+/** The maximum number of items in each kind of batch, and the option `incrementVersion`. */
 interface BatchPolicy {
   readonly create: number;
   readonly update: number;
@@ -161,7 +161,7 @@ export interface Resource extends SharedParts, CallerFields {
    * fields depend on the caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that statements can read: all columns, or the columns that a role can read. */
+  /** The columns that statements can read: all, or only those that the caller's role can read. */
   readonly stored: readonly ColumnInfo[];
   /** True if responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
@@ -206,11 +206,11 @@ export interface Resource extends SharedParts, CallerFields {
   /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
   /**
-   * Cached copies of resources for callers with fewer fields: with plain and with safe numbers. All
-   * copies of a resource share this cache.
+   * Cached copies of resources for callers with fewer fields. Each copy exists without and with
+   * `numbers=safe`. All copies of a resource share this cache.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
-  /** Returns true if no trigger changes a row after the statement that returned the written row. */
+  /** Returns true if no trigger changes a written row after its statement has returned the row. */
   returnsFinalRows(): boolean;
   /** Returns true if no trigger changes anything when a statement affects no row. */
   actsOnRowsOnly(): boolean;
@@ -255,14 +255,14 @@ export interface CallerFields {
   readonly stored?: readonly ColumnInfo[];
   /** Columns that the caller's database role cannot set in new rows. Absent if there are none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
-  /** A string that is equal for two callers only if their lists are equal. */
+  /** A string that is equal for two callers only if their field lists are equal. */
   readonly fieldsKey: string;
 }
 
 /** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
 export interface FieldPolicy {
   readonly readable: readonly ColumnInfo[];
-  /** The columns that a request can select: the readable columns, and columns of functions. */
+  /** Columns that a request can select: readable columns, or results of database functions. */
   readonly selectable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
   /** The columns that no body can change after the row was created. Contains no key columns. */
@@ -271,7 +271,7 @@ export interface FieldPolicy {
   readonly sortable: ReadonlySet<ColumnInfo>;
 }
 
-/** Written rows, and the ids with which their clients recognize the events of the writes. */
+/** Written rows, and the ids by which clients recognize the events of their own writes. */
 export interface WrittenRows {
   readonly rows: readonly Row[];
   readonly recorded: OptimisticIds;

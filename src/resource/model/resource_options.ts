@@ -214,9 +214,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `filter`, unless only other users see them. Default: the readable columns. */
+  /** Columns for `filter`, except what only other users can read. Default: readable columns. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `orderBy`, unless only other users see them. Default: the readable columns. */
+  /** Columns for `orderBy`, except what only other users can read. Default: readable columns. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
@@ -259,7 +259,7 @@ export interface ResourceOptions<
    * these fields even if `fields.writable` does not contain them.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields. Synchronous functions compute them from whole rows, with hidden columns. */
+  /** Virtual fields. Synchronous functions compute them from rows, including hidden columns. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (
