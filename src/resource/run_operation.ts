@@ -52,7 +52,7 @@ export async function findSchemaChange(
 
 const missing = "The database no longer has a table or a column as the service knows it";
 
-/** Returns the problem of a request that the client can retry with the current tables. */
+/** Returns the 503 for changed tables. A retry of the client uses the current tables. */
 export function schemaChangedProblem(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }
@@ -99,7 +99,7 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/** Returns the resource with the fields of the user. Most resources are equal for every user. */
+/** Limits a resource to the user's fields. Most resources have the same fields for every user. */
 function resourceFor(
   user: User | null,
   served: Resource,

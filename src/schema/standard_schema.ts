@@ -1,7 +1,7 @@
 /**
- * A schema that validates and can convert a value, from zod, valibot, arktype or any other library
- * that follows version 1 of the Standard Schema specification. It accepts values of type `Input`
- * and returns values of type `Output`.
+ * A schema of zod, valibot, arktype or any other library that follows version 1 of the Standard
+ * Schema specification. The schema validates a value of type `Input`, and returns the unchanged or
+ * converted value as type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The only member of a Standard Schema that the service uses. */
@@ -11,7 +11,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     /** Validates a value of any type. Returns errors in the result, and never throws them. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    /** Writes the schema as JSON Schema for API descriptions. Absent if the library cannot. */
+    /** Writes the schema as JSON Schema. Absent if the library does not support JSON Schema. */
     readonly jsonSchema?: JsonSchemaWriter | undefined;
     /** Exists only for the compiler. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
@@ -35,7 +35,7 @@ export interface JsonSchemaWriterOptions {
   readonly target: "openapi-3.0";
 }
 
-/** The result of a Standard Schema: its output, or the issues of its input. */
+/** The result of a validation: the output value, or the issues of the input value. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };

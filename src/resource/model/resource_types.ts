@@ -10,7 +10,7 @@ export interface ResourceTypes {
   readonly computed: unknown;
   /** The names of the related tables, by the names of the relations. */
   readonly targets: unknown;
-  /** The inferred options. An option that is not set has any type. */
+  /** The inferred options. An unset option has a wide type, for example `boolean`. */
   readonly options: OptionTypes;
 }
 
@@ -30,7 +30,7 @@ export interface OptionTypes {
   readonly mayUpdate: unknown;
   /** False if rows cannot be deleted. */
   readonly mayDelete: unknown;
-  /** True if bodies can contain related rows. */
+  /** True if request bodies can contain related rows. */
   readonly nestedWrites: unknown;
   /** The cardinality of each relation. */
   readonly relationTypes: unknown;

@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // An invalid value is rejected before any hook runs, unless the stored row has the same value.
+    // Rejects invalid values before any hook runs. Stored invalid values can be sent back unchanged.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

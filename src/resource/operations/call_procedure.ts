@@ -17,7 +17,7 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
-/** `POST /rpc/:name`: runs {@link callProcedure}, with its errors, and serializes the output. */
+/** `POST /rpc/:name`: runs {@link callProcedure} and serializes the output. */
 export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -63,7 +63,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in order. If a callback throws, the call fails, and later ones get false. */
+/** Runs all callbacks in order. If one throws, the call fails and later callbacks receive false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -142,7 +142,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // `JSON.stringify` silently omits functions and symbols.
   if (reply.body === "{}") throw new Error(refusal);
-  // An earlier check did not count the names of members and the results of `toJSON`.
+  // The earlier size check counted characters, not bytes, in member names and `toJSON` results.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

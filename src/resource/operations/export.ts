@@ -203,8 +203,8 @@ const exportedRows: ResponsePart = {
 };
 
 /**
- * Reads all rows after a position by one statement. The response is sent in parts. The rows count
- * as in flight until the client has received them.
+ * Reads all rows after a position by one statement. The response is sent in parts. Until the client
+ * has received the rows, they count toward the memory limit of undelivered responses.
  */
 async function readAtOnce(
   plan: ReadPlan,

@@ -97,8 +97,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
-    // Reads of large rows and of views wait in a queue like lists, and end if the client
-    // disconnects. Views may have no index for their key.
+    // Like a list, a read of a large row or of a view waits in a queue, and ends if the client
+    // disconnects. A view may have no index for its key.
     const isLong = call.request.delivery?.mayBeLarge === true || !resource.table.recordable;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
@@ -111,7 +111,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   shape({ row, included, bytes: { limit, left } }, { view, ifNoneMatch }, resource) {
     const [shown] = maskRows([row], readFor(view, resource), view, included);
     const size = { limit, counted: limit - left, part: singleRowPart };
-    // The ETag covers only the stored row. Results of functions can change without the row.
+    // The ETag covers only the stored row. A function's result can change while the row does not.
     if (resource.etag === null || hasFunctionColumns(view)) return limitedReply(200, shown, size);
     const headers = etagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);

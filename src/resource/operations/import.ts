@@ -111,7 +111,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // An export with safe numbers has this media type. It can be imported again unchanged.
+  // Exports with safe numbers have `numbers=safe` in this header, and can be imported unchanged.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });
 }

@@ -120,7 +120,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
-    // Highlights were not counted, so their presence makes the size of the reply unknown.
+    // The bytes of highlights were not counted, so the size of a reply with highlights is unknown.
     const counted = highlights === null ? limit - left : null;
     return limitedReply(
       200,

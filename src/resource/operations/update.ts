@@ -128,8 +128,8 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // An engine that does not name the constraint also checks foreign keys with unchanged values,
-    // so the second attempt sets only changed values.
+    // An engine that does not name the violated foreign key also checks foreign keys that are set
+    // to their stored values. The second attempt therefore sets only the values that change.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;
@@ -172,7 +172,7 @@ async function updateWith(
   }
 }
 
-/** First checks that the update can succeed: no hook must run for an update that fails. */
+/** Returns the before-hook's values. Throws before the hook runs if the update cannot succeed. */
 async function hookedValues(
   { target, values }: UpdatePlan,
   write: WriteCall,
@@ -188,10 +188,10 @@ const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
  * Updates the row of the request in one statement, without reading the row first. This requires a
- * version column, and at most one version in `If-Match`. It also requires that the scope, hooks,
- * the update time in ETags, search indexes and idempotency need no transaction. Returns null if a
- * requirement is not met, or if there is no such row. Then {@link updateRow} determines the reason.
- * Throws a 412 if the row has another version.
+ * version column, at most one version in `If-Match`, and a scope that the statement can check. An
+ * after-hook, an update time in ETags, a search index or a response to store for an idempotency key
+ * prevents this. Returns null if one statement is not enough, or if there is no such row. The caller
+ * then uses {@link updateRow}. Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,
@@ -221,7 +221,7 @@ async function updateAtVersion(
     { isAutocommit: true },
   );
   if (updated === null && target.precondition !== null) {
-    // Clients often send an old version. Then the 412 needs no transaction.
+    // Clients often send an outdated version. This check throws the 412 without a transaction.
     const stored = await fetchRow(writableTarget(target, write), resource, resource.driver);
     if (stored !== null) requirePrecondition(target.precondition, stored, resource);
   }
@@ -239,7 +239,7 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The database adds 1, because a wrong version in `If-Match` can be too large for the column.
+    // The database adds 1 to the stored version: a wrong `If-Match` plus 1 could be out of range.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }

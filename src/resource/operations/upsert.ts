@@ -28,7 +28,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseItemOf(by)(body, resource),
-      // A missing `If-Match` is no error yet: the row might not exist. An update requires it.
+      // A missing `If-Match` is no error yet: only the update of an existing row requires it.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: optimisticIdOf(request),
     };

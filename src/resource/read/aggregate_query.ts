@@ -35,7 +35,7 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The group keys come last in the order of groups, as the primary key does in the order of rows.
+  // Groups are sorted by the group keys last, as rows are sorted by the primary key last.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // The SQL of custom operators is defined for columns and does not apply to groups.

@@ -76,9 +76,9 @@ export type CutColumns = readonly (readonly ColumnInfo[])[];
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview` of a list, or returns null without one. Its value is the
- * number of characters to which strings and documents are truncated, and of bytes for binary
- * values. Throws a 400 unless it is a whole number from 1 to 1,000.
+ * Parses the query parameter `preview` of a list. Returns null if the parameter is absent. Strings
+ * and documents are truncated to the given number of characters, binary values to the given number of
+ * bytes. Throws a 400 unless the parameter is a whole number from 1 to 1,000.
  *
  * A row with truncated fields lists their names in `_cut`. A truncated document is a string: the
  * beginning of the JSON text in the database. Primary keys, foreign keys, columns of relations and

@@ -17,7 +17,7 @@ export function limitedReadConnection(
   return call.resource.driver.reads(new CallLimits(call, maxBytes));
 }
 
-/** Runs `work` under the limit of concurrent connections for {@link limitedReadConnection}. */
+/** Runs `work` within the limit of concurrent reads, like {@link limitedReadConnection}. */
 export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Promise<T> {
   const { driver, readCosts } = call.resource;
   return driver.limited?.(new CallLimits(call, readCosts.maxAnswerBytes), work) ?? work();
@@ -44,9 +44,9 @@ export function responseReadConnection(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. This is a class, because V8 creates a hidden class for each
- * object with getters from a literal. The hidden class would keep the request in memory until a
- * major garbage collection.
+ * The limits of the reads of one call. This is a class, because V8 creates a new hidden class each
+ * time that it evaluates an object literal with getters. The hidden class would keep the request in
+ * memory until a major garbage collection.
  */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;

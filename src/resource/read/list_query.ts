@@ -27,8 +27,8 @@ interface RelatedOrder extends Omit<RelatedColumn, "where"> {
 }
 
 /**
- * Finds the field that `author.name` means in an order. Returns null if the relation leads to
- * several rows or is not filterable, or if the caller cannot read the field or order by it.
+ * Finds the field of a name such as `author.name` in `orderBy`. Returns null if the relation cannot
+ * be used or leads to several rows. Throws a 400 for a field by which the caller cannot sort.
  */
 function relatedOrderOf(path: string, index: number, resource: Resource): RelatedOrder | null {
   const [name = "", ...fields] = splitPath(path);
@@ -41,7 +41,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
-    // For `author.name.desc`, the caller reports a wrong direction, as for `name.desc`.
+    // The calling function reports the wrong syntax of a direction, for example `author.name.desc`.
     if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
     throw orderProblem(path, `: it is not a sortable field${hint}`);
@@ -57,7 +57,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
 function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
   const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
   const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
-  // For `meta.size.desc`, the caller reports a wrong direction, as for the resource's own fields.
+  // The calling function reports the wrong syntax of a direction, for example `meta.size.desc`.
   if (found === null || endsWithDirection(text)) return [];
   const { source: { name, varies }, path } = found;
   return (["number", "text", "boolean"] as const).map((type, place) => ({
@@ -104,7 +104,7 @@ export function parseListQuery(query: Query, resource: Resource) {
   const { table, fields } = resource;
   const added: (RelatedOrder | PathColumn)[] = [];
   const follow = (name: string) => {
-    // Without unique keys, only the table's own columns can sort the rows.
+    // Rows of a table without unique keys can be sorted only by the table's own columns.
     if (!name.includes(".") || !table.distinct) return [];
     const related = relatedOrderOf(name, added.length, resource);
     const found = related === null ? pathOrderOf(name, added.length, resource) : [related];
@@ -188,8 +188,8 @@ export interface ListReadPlan {
   /** The row after which the list continues, or null if no row must be read for the position. */
   readonly from: ContinuedRow | null;
   /**
-   * The number of rows before the page, for an order without unique keys; else null. The read also
-   * returns rows before the page, to check that they have not changed.
+   * The number of rows before the page, for an order whose values can vary between statements; null
+   * for other orders. The read also returns rows before the page, to detect changes of these rows.
    */
   readonly counted: CountedPosition | null;
 }
@@ -219,7 +219,7 @@ export function planList(
   return { read, from, counted };
 }
 
-/** Returns the number of rows before a page, or null if the list continues after a row's key. */
+/** Returns the number of rows before a page, or null for an order whose values do not vary. */
 function rowsBeforePage(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
@@ -233,7 +233,7 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns a cursor's position in a list without unique keys, or the start without a cursor. */
+/** Returns a cursor's position in a table without unique keys, or the start if `after` is null. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }

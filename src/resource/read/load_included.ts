@@ -60,7 +60,7 @@ interface Around {
   readonly path: string;
 }
 
-/** Throws a 422 if one row can include too many rows: a stream cannot load a row without them. */
+/** Throws a 422 for a stream in which one row can include more rows than a stream can load. */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
   if (most <= maxIncludedPerRow) return;
@@ -72,7 +72,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum of included rows for one row. It allows two nested lists with default limits. */
+/** The maximum number of rows that one row of a stream can include. It allows two nested lists. */
 export const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {

@@ -18,7 +18,7 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** Returns the resources whose rows an `include` loads, or uses in a link table or a filter. */
+/** Returns the resources that an `include` reads: targets, link tables and tables in filters. */
 export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
@@ -30,7 +30,7 @@ export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlyS
   );
 }
 
-/** Returns an include with default options. `include` contains the includes of its rows. */
+/** Returns an include with default options. `include` contains the includes nested in it. */
 export function includeWithoutOptions(
   relation: Relation,
   target: Resource,
@@ -89,7 +89,7 @@ function resolveOne(
   };
 }
 
-/** Resolves an item that requests metrics. Throws the same 400 as an aggregate of these rows. */
+/** Resolves an item that requests metrics. Throws the 400 of `/aggregate` for invalid metrics. */
 function resolveAggregate(
   item: IncludeSyntax,
   relation: Relation,

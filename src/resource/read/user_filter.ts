@@ -220,9 +220,9 @@ function targetOf(relation: Relation, resource: Resource): Resource {
 
 /**
  * Resolves a filter that code has built for a user. The user must have the right to filter by its
- * fields, as in a filter string. Returns null for an empty template. If the user lacks the right,
- * throws the same 400 as for a filter string. Throws a plain Error for a column of another table,
- * or for a value that is not a filter.
+ * fields, as in a filter string. Returns null for a blank filter template. If the user lacks the
+ * right, throws the same 400 as for a filter string. Throws a plain Error for a column of another
+ * table, or for a value that is not a filter.
  */
 function resolveCodeFilter(
   given: Rule,

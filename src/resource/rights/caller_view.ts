@@ -7,9 +7,9 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * Returns the resource with the fields of the caller, and with safe numbers if `safeNumbers` is
- * true. The resources that its relations lead to are limited in the same way. Returns `resource`
- * itself if the caller has all fields. Throws if a function of the option `fields` throws.
+ * Returns the resource, limited to the caller's fields and, if `safeNumbers` is true, to the safe
+ * form of numbers. Related resources are limited in the same way. Returns `resource` itself if it
+ * needs no limits. Throws if a function of the option `fields` throws.
  */
 export function narrowForCaller(
   user: User | null,
@@ -22,9 +22,9 @@ export function narrowForCaller(
 }
 
 /**
- * Returns a string that is equal for two users if they have the same role, and the same fields of
- * the resource and of all related resources. The string is empty if nothing depends on the user. It
- * does not contain the claims, because they can change with each token.
+ * Returns a string that is equal for two users with the same database role and with rights to the
+ * same fields of the resource and of all related resources. The string is empty if nothing depends
+ * on the user. It does not contain claims, because they can change with each token.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
@@ -81,7 +81,7 @@ class CallerView {
     });
   }
 
-  /** Returns a test if a user has the same fields. Open streams keep it, but no resource. */
+  /** See {@link Resource.sameFieldsAs}. Streams keep the function, so it refers to no resource. */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -139,7 +139,7 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
   );
 }
 
-/** Omits relations over columns that the caller cannot read: related rows would reveal them. */
+/** Omits relations with a column that the caller cannot read: related rows reveal its value. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }

@@ -16,7 +16,7 @@ export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   written: new Map(),
 });
 
-/** Returns the resources for which a relation needs grants: of its link table and its target. */
+/** Returns the resources whose rows a relation reads: those of its link table and of its target. */
 export function resourcesReadByRelation(
   { steps }: Relation,
   { served }: Resource,
@@ -25,9 +25,9 @@ export function resourcesReadByRelation(
 }
 
 /**
- * Returns a filter for the rows of a `manyToMany` link table that the related grants allow. A
- * caller sees a relation only by the link rows that a list of the link table would show. The filter
- * matches all rows if no resource serves the link table, or if there is no link table.
+ * Returns a filter for the rows of a `manyToMany` link table that the related grants allow. For
+ * the caller, two rows are related only if a list of the link table would show their link. The
+ * filter matches all rows if no resource serves the link table, or if there is no link table.
  */
 export function readableLinksFilter(
   { steps: [near, far] }: Relation,

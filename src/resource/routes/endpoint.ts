@@ -31,7 +31,7 @@ export interface Endpoint {
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
   /** All kinds of access that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
-  /** The guard's requirements on requests, or undefined if there are none. */
+  /** The limits and challenges that the guard applies to requests; undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];

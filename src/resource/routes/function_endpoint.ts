@@ -39,9 +39,9 @@ const rowParameters: readonly string[] = [
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
 /**
- * Calls a function of the database with the role of the request, and returns its result as `data`.
- * A function that is not volatile runs in a read-only transaction with a time limit. The policies
- * and fields of the resource that serves the returned table apply to its rows.
+ * Calls a database function with the caller's database role, and returns its result as `data`. A
+ * function that is not volatile runs in a read-only transaction with a time limit. If a resource
+ * serves the returned table, its policies and fields apply to the returned rows.
  */
 export async function callFunction(
   first: DatabaseFunction,
@@ -62,7 +62,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // Reading the rows of the call uses the code for lists, whose problem would say "Cannot read".
+    // The code for lists reads the rows. Its problem would say "Cannot read", not "Cannot call".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -92,13 +92,14 @@ async function runInTransaction(
 ): Promise<ShapedReply> {
   const narrowed = narrowForCaller(user, target, request.safeNumbers);
   const { driver } = narrowed;
-  // In the transaction, the driver already has the role, and nothing may use another connection.
+  // Disables the check for changed tables, which would need a second connection.
   const runtime = { ...target.runtime, tablesChanged: undefined };
   return await inTransaction({ resource: narrowed, record: null }, async (connection) => {
     if (!await prepareCall(called, target.readCosts.queryTimeoutMs, connection)) {
       throw new Problem("forbidden", `Cannot call ${called.name}: the database does not allow it`);
     }
     return await connection.joined(driver).join((part) => {
+      // The driver of the transaction already has the caller's role.
       const within = { ...target, runtime, driver: part.driver, identityOf: null };
       return Promise.resolve(runOperation(list, request, user, within));
     });
@@ -189,7 +190,7 @@ function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
   return kindOfColumn(column).fromJson(isText ? decodeText(value) : value, column);
 }
 
-/** Converts an argument in a URL. Lists, objects and documents are JSON. */
+/** Converts an argument in a URL. Lists, objects and documents are written as JSON. */
 function argumentFromText(value: unknown, column: ColumnInfo): unknown {
   const text = String(value);
   if (column.kind !== "json") return kindOfColumn(column).fromText(text, column);
@@ -234,7 +235,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns a resource whose table is the call: the returned table's resource, or a new one. */
+/** Returns the resource of the returned table, or a new one, with the call in place of its table. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

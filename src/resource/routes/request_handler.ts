@@ -35,7 +35,7 @@ import { fieldsKeyOf } from "../rights/caller_view.ts";
 
 /**
  * Handles a request with an `Idempotency-Key`: executes it, or returns the stored response of the
- * first request with this key. A stored response is returned without the checks of the guard.
+ * first request with this key. A stored response costs no budget and needs no solved challenge.
  */
 export type HandleIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
@@ -44,7 +44,7 @@ export type HandleIdempotently = (
 
 /** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** Returns the handler of a request. `header` is its idempotency key. Throws a 400 if invalid. */
+  /** Returns the handler of a request. Throws a 400 if `header` is no valid idempotency key. */
   byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
   /** Creates the table of idempotency records in the databases that store these records. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
@@ -102,9 +102,8 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // The prefix distinguishes a user's id from an equal address. The identity of an anonymous
-      // client is the whole address, not only the network as for budgets: clients in one network
-      // must not receive each other's responses.
+      // The prefix distinguishes a user's id from an equal address. The whole address identifies an
+      // anonymous client, because clients in one network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
       // Stored responses are limited per network, because one client can have many addresses.
@@ -116,7 +115,7 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
         await answerOnce(
           {
             ...{ key, identity, share, method, path, query, ifMatch },
-            // The key includes the form of numbers, because it changes the response.
+            // A stored response is reused only for the same form of numbers.
             fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
             body: await request.body(),
           },

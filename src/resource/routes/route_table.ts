@@ -120,7 +120,7 @@ function splitOwned(
   return owned;
 }
 
-/** Decodes a segment. Returns null for a malformed segment, which no resource path contains. */
+/** Returns the canonical encoding of a path segment, or null for a malformed segment. */
 function canonicalSegment(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {

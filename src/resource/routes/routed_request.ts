@@ -88,7 +88,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return callerIdentity(this.user, this.address());
   }
 
-  /** True if the client requests numbers that a double represents exactly. */
+  /** True if the client accepts only JSON numbers that a double represents exactly. */
   get safeNumbers(): boolean {
     const accept = this.request.headers.get("accept");
     return accept !== null && asksForSafeNumbers(accept);
@@ -165,7 +165,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
       (name === "get" && this.target.query.includes("include"));
   }
 
-  /** Counts a stored response until its client has received it. Throws a 503 above the limit. */
+  /** Counts a stored response toward the memory limit until it is delivered. Can throw a 503. */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < minStreamedLength) return;
     this.#route.resource.inflight.add(body, this, false);

@@ -81,7 +81,7 @@ const rowRoutes: readonly Route[] = [
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
 ];
 
-/** Returns the routes that a resource's capabilities enable. This is the only list of paths. */
+/** Returns the routes that a resource's table and capabilities allow. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].flatMap(([name, procedure]) => {
     const endpoint = procedureEndpoint(name, procedure);
@@ -154,7 +154,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // For such a request, only this problem can be stored, which contains no row.
+        // The first request failed with this problem, too, so its stored response contains no row.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -22,7 +22,7 @@ export interface View {
   /** The selected values of documents, for columns that are not shown as a whole. */
   readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
-  /** The included relations. In a row, the relation's name is the member with the related rows. */
+  /** The included relations. In a row, the member with a relation's name contains the rows. */
   readonly include: readonly Include[];
   /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
@@ -87,8 +87,8 @@ export function viewOf(
 
 /**
  * Returns the columns to read for the output of a view. Computed fields need the whole row.
- * Included rows are found by key columns, even if these are not shown. If `select` names no column,
- * reads the primary key.
+ * The key columns of included relations are read even if they are not shown. If `select` names no
+ * column, reads the primary key.
  */
 export function columnsOf(
   { visible, computed, include }: View,

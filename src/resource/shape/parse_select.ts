@@ -21,10 +21,10 @@ export type Selectable = Pick<
 /** The included relations of a request, which `select` can name without an effect. */
 type Included = readonly { readonly relation: Relation }[];
 
-/** The columns that `select` names, and the values to which it limits their documents. */
+/** The columns that `select` names, and the values that `select` names within JSON columns. */
 export interface Selection {
   readonly visible: readonly ColumnInfo[];
-  /** The selected values of each JSON column that is not selected as a whole; else null. */
+  /** The selected values of JSON columns that are not selected as a whole, or null for none. */
   readonly parts: ReadonlyMap<ColumnInfo, DocumentParts> | null;
 }
 
@@ -87,7 +87,7 @@ function adviceFor(
   if (name === "*") return "omit select to get every field";
   if (relations.includes(name)) return `this is a relation: write include=${quoteName(name)}`;
   if (name.endsWith("()")) return "aggregates are at /aggregate: write for example ?sum=amount";
-  // In PostgREST, and with dots in other services, an item can select fields of related rows.
+  // In other services, `author(name)` or `author.name` selects fields of related rows.
   const [, nested] = /^(?:\.{3}|[^(.]*:)?([^(.:!]+)[(.!]/.exec(name) ?? [];
   if (nested !== undefined) {
     const relation = nearestField(nested, relations) ?? "relation";

@@ -22,10 +22,10 @@ import type { LockedRow } from "./write_matching_rows.ts";
 export const maxComparedRows = 100;
 
 /**
- * Requires that new rows are within a scope whose relations lead back to their table, e.g. the
- * scope of memberships. A new row counts as a related row only after it has been permitted itself.
- * Otherwise a user could create the membership that permits its own creation. Throws a 403, which
- * rolls back.
+ * Requires that new rows are within a scope that tests other rows of the same table, for example if
+ * only members of a team can create memberships of the team. A new row counts for this test only
+ * after it has been permitted itself. Otherwise a user could create the membership that permits its
+ * own creation. Throws a 403, and the transaction is rolled back.
  */
 export async function requireNewRows(
   { grant, resource }: WriteCall,
@@ -71,7 +71,7 @@ export async function requireChangedRows(
   await requireNewRows(write, keys, connection, changed.map(({ bodyPath }) => bodyPath));
 }
 
-/** Inserts rows, checks their scope, runs after-hooks, and returns them in the order of `rows`. */
+/** Inserts rows, checks the scope and runs after-hooks. Returns new rows in the order of `rows`. */
 export async function insertRows(
   rows: readonly Assignments[],
   bodyPaths: readonly BodyPath[],

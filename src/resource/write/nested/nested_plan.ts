@@ -55,7 +55,7 @@ export function nestedWriteCall(
   return { ...call, resource, grant: right };
 }
 
-/** Finds rows by keys, in order. A missing row and an unreadable row cause an identical 422. */
+/** Finds rows by key, in the order of `rows`. Missing and unreadable rows cause the same 422. */
 export async function findRows(
   rows: readonly NestedRow[],
   resource: Resource,

@@ -90,8 +90,8 @@ export function ownCount(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and writes that need another access than the top level.
- * Each write contains the number of its rows and links, and the path of its first row.
+ * Returns the writes to other resources, and the writes to this resource that need another right
+ * than the top-level rows. Each write contains its number of rows, and the path of the first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

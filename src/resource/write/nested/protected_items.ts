@@ -1,7 +1,7 @@
 import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
 import type { RelatedWrite } from "../../model/operation.ts";
 
-/** Returns how many rows of other resources are written, with the protection of each resource. */
+/** Returns the number of rows of each write, with the limits that apply to the write. */
 export function protectedItems(writes: readonly RelatedWrite[]): readonly EmbeddedItems[] {
   return writes.flatMap(({ resource: { protections }, access, count }) => {
     const protection = protections.get(access);

@@ -94,7 +94,7 @@ function writeLevel(
   if (drafts.every(({ nested }) => nested.size === 0)) return addOwn();
   state.depth++;
   const relations = [...resource.relations.values()];
-  // Rows to which a row refers are created before it, and rows that refer to it after it.
+  // A row is created after the rows that it refers to, and before the rows that refer to it.
   for (const relation of relations.filter(({ type }) => type === "belongsTo")) {
     parseRelation(relation, drafts, resource, state);
   }
@@ -177,7 +177,7 @@ function parseRelation(
   }
 }
 
-/** Returns the resource of the related rows; null if there is none or links are not creatable. */
+/** Returns the resource of related rows. Null if no resource exists or links cannot be created. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,

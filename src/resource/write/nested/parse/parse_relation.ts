@@ -112,7 +112,7 @@ function parseMany(value: object, place: RelationContext): RelationRequest {
 function parseOne(value: object, place: RelationContext): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // In a `hasOne`, the old row can prevent a new row, so `disconnect` and `create` can be combined.
+  // A new `hasOne` row can conflict with the old row, so `create` and `disconnect` can be combined.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw invalidField(`must hold one of ${listed(membersFor(place))}`, name);

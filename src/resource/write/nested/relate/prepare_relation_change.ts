@@ -230,7 +230,7 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Returns a filter for the links that the user can see. Without a resource, all links match. */
+/** Returns a filter for the links that the user can see: all links if no resource serves them. */
 function visibleLinks(link: Resource | null, { plan }: RelationLockContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;

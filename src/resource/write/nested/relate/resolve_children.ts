@@ -90,7 +90,7 @@ interface Found {
   readonly cleared: Assignments;
 }
 
-/** Returns a child unless it is related already. Throws a 422 if the user cannot see the child. */
+/** Returns the child, or none if it is related already. Throws a 422 for a hidden child. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
@@ -158,7 +158,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 if the user can see a related row, because the body creates the only one. */
+/** Throws a 422 for a visible related row, because the new row must be the only related row. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,
