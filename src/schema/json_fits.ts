@@ -6,7 +6,7 @@ export const maxBytesOfCharacter = 6;
 
 /**
  * Returns true if the JSON of a value has at most `maxBytes` bytes. An object that occurs several
- * times counts each time. The JSON is not created, so that a much too large value is found early.
+ * times counts each time. The JSON is created only for a part that is nested deeper than 100 levels.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||
@@ -21,7 +21,7 @@ export function textFits(text: string, maxBytes: number): boolean {
 /** Maximum UTF-8 bytes of a UTF-16 code unit. A surrogate pair (two units) has four bytes. */
 const maxUtf8BytesOfUnit = 3;
 
-/** Maximum nesting depth to measure. The content of deeper arrays and objects is not counted. */
+/** Maximum nesting depth without JSON. For deeper arrays and objects, their JSON is created. */
 const maxLevels = 100;
 
 /** Returns `left` minus the bytes of a value's JSON; negative if the value is too large. */
@@ -34,8 +34,9 @@ function leftAfter(
   if (typeof value === "string") return left - sizeOf(value);
   if (typeof value !== "object" || value === null) return left - String(value).length;
   if (isExactNumber(value)) return left - value.rawJSON.length;
-  if (levels === 0) return left;
-  if ("toJSON" in value) return left - (JSON.stringify(value)?.length ?? 0);
+  if (levels === 0 || "toJSON" in value) {
+    return left - Buffer.byteLength(JSON.stringify(value) ?? "");
+  }
   let rest = left - 2;
   if (Array.isArray(value)) {
     for (const item of value) {

@@ -130,3 +130,16 @@ Deno.test("a name of one escaped character was read as a backslash", () => {
     }
   }
 });
+
+Deno.test("what lies below many levels counted as nothing", () => {
+  for (const levels of [99, 100, 101, 400]) {
+    let value: unknown = "x".repeat(1_000);
+    for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value };
+    const { length } = writeJson(value);
+    assertEquals(
+      [length, length - 1].map((size) => jsonFits(value, size)),
+      [true, false],
+      `${levels}`,
+    );
+  }
+});
