@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Rejects invalid values before any hook runs. Stored invalid values can be sent back unchanged.
+    // Rejects invalid values before any hook runs. Invalid stored values can be sent back.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

@@ -190,8 +190,8 @@ const maxVersion = Number.MAX_SAFE_INTEGER - 1;
  * Updates the row of the request in one statement, without reading the row first. This requires a
  * version column, at most one version in `If-Match`, and a scope that the statement can check. An
  * after-hook, an update time in ETags, a search index or a response to store for an idempotency key
- * prevents this. Returns null if one statement is not enough, or if there is no such row. The caller
- * then uses {@link updateRow}. Throws a 412 if the row has another version.
+ * prevents this. Returns null if one statement is not enough, or if there is no such row. Then the
+ * caller uses {@link updateRow}. Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,

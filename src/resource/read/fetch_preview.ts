@@ -77,8 +77,8 @@ const maxLength = 1_000;
 
 /**
  * Parses the query parameter `preview` of a list. Returns null if the parameter is absent. Strings
- * and documents are truncated to the given number of characters, binary values to the given number of
- * bytes. Throws a 400 unless the parameter is a whole number from 1 to 1,000.
+ * and documents are truncated to the given number of characters, and binary values to the given
+ * number of bytes. Throws a 400 unless the parameter is a whole number from 1 to 1,000.
  *
  * A row with truncated fields lists their names in `_cut`. A truncated document is a string: the
  * beginning of the JSON text in the database. Primary keys, foreign keys, columns of relations and

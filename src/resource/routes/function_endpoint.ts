@@ -85,7 +85,7 @@ async function refuseArgument(values: FunctionArguments, { driver }: Resource): 
   throw new InvalidFields(fieldErrors([refused.value.column], refused.error, wholeBody));
 }
 
-/** Lists the rows of a call in a transaction, which is read-only unless the function is volatile. */
+/** Lists the rows of a call in a transaction that is read-only unless the function is volatile. */
 async function runInTransaction(
   called: DatabaseFunction,
   { request, user, resource: target }: ResourceCall,
@@ -235,7 +235,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns the resource of the returned table, or a new one, with the call in place of its table. */
+/** Returns the resource of the returned table, or a new one, with the call as its table. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

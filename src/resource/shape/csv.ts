@@ -105,7 +105,7 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Returns true if RFC 4180 requires quotes, or if readers might trim `text` or treat it as NULL. */
+/** Returns true if RFC 4180 requires quotes, or if readers may trim `text` or treat it as NULL. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }
