@@ -6,9 +6,9 @@ export interface SearchTerm {
   readonly words: readonly string[];
 }
 
-/** A parsed search. A match contains every term; the last word only needs to begin a word. */
+/** A parsed search. A match contains every term. The last word of `q` can be a prefix of a word. */
 export interface SearchQuery {
-  /** At least one term. Without any term, no engine is called and nothing is found. */
+  /** At least one term. {@link parseSearchQuery} returns null for a search without terms. */
   readonly terms: readonly SearchTerm[];
 }
 
@@ -16,8 +16,8 @@ const maxLength = 1_000;
 const maxTerms = 32;
 
 /**
- * Parses the parameter `q`: plain words, without meaning of quotes or operators. Returns null if
- * `q` has no word. Throws a 400 if `q` is missing, empty or too long.
+ * Parses the parameter `q`: plain words. Quotes and operators have no special meaning. Returns null
+ * if `q` has no word. Throws a 400 if `q` is missing, empty or too long.
  */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
@@ -67,7 +67,7 @@ const maxWordLength = 64;
 
 /**
  * Returns the folded words of a string: lower case, without diacritics, with variants of letters
- * unified. All engines receive these words from rows and searches, so that they agree on words.
+ * unified. Rows and searches are both split into these words, so matches are equal on all engines.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];
@@ -79,7 +79,7 @@ export function wordsOf(text: string): readonly string[] {
 /** Maximum length of an indexed document in characters. Engines reject longer ones. */
 const maxDocumentLength = 250_000;
 
-/** Returns the words of each string in a document, separated by spaces, for an engine. */
+/** Returns the words of each string, separated by spaces, for the search index of an engine. */
 export function documentWords(texts: readonly string[]): readonly string[] {
   let left = maxDocumentLength;
   return texts.map((text) => {

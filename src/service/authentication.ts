@@ -103,8 +103,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Mounts the deployer's router for authentication. A Hono app shares the context of the service's
- * app: its routes see the user, and its errors are handled like those of other routes. Any other
+ * Mounts the deployer's router for authentication. Routes of a Hono app share the context of the
+ * service's app: they see the user, and their errors are handled like other errors. Any other
  * router receives requests without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
@@ -136,7 +136,7 @@ function hasErrorHandler(routes: ForeignHono): boolean {
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");
 }
 
-/** Returns the routers for authentication. Throws a plain Error if a resource has their path. */
+/** Returns the routers for authentication. Throws a plain Error if a resource uses their path. */
 export function authRoutersOf(
   given: readonly { readonly routes?: Router | undefined }[],
   { basePath }: { readonly basePath: string },
@@ -147,7 +147,7 @@ export function authRoutersOf(
   return routers;
 }
 
-/** Throws if a resource has this path, because one of the two would be unreachable. */
+/** Throws if a resource has this path, which the routers for authentication need. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

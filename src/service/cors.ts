@@ -41,7 +41,7 @@ function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
   const url = URL.parse(given);
-  // The message does not contain the value, which may include a password.
+  // This message does not repeat the value, which may include a password.
   if (given.includes("@")) return `has a user, and an origin has none: like "${exampleOrigin}"`;
   if (given.includes("*")) {
     return `is ${shown}, and patterns are not supported: name each origin, or allow "*"`;

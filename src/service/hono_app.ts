@@ -37,7 +37,7 @@ import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Creates the authentication, which counts refusals; null if the app identifies no users. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
-  /** Identifies a request's user without a Hono context; null if a middleware needs one. */
+  /** Identifies a request's user without a Hono context; null without authenticators. */
   readonly identify: Credentials["identify"] | null;
   /** True if the authentication consists of more than {@link identify}. */
   readonly authenticatesByContext: boolean;
@@ -121,7 +121,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono removed the body of a HEAD response. For a null body, a listener sends a length of 0.
+      // Hono has removed the body. For a null body, the server would send `Content-Length: 0`.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       const sent = isUnknownLength ? new Response(emptyStream(), response) : response;
@@ -170,7 +170,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
-  // If a page yields to the deployer's routes, only the last handler serves it.
+  // A page that yields to the deployer's routes is served only by the last handler, `elsewhere`.
   for (const { path, yields, description } of pages) {
     if (!yields) hono.get(path, withRouteDescription(description, handlers.named("page")));
   }

@@ -42,7 +42,7 @@ th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); te
 th { color: var(--faint); font-weight: normal }
 `;
 
-/** The Content-Security-Policy of pages without scripts and requests, with one style sheet. */
+/** The Content-Security-Policy of pages with one style sheet, no scripts and no requests. */
 export const pageSecurityPolicy: string = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,

@@ -7,7 +7,7 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A caller with a connection. `info` describes the connection, as the listener has passed it. */
+/** A caller with a connection. `info` is the HTTP server's information about the connection. */
 abstract class ConnectedCaller {
   protected readonly info: unknown;
   /** True if the request came through the server of Deno. */
@@ -28,19 +28,19 @@ abstract class ConnectedCaller {
       : null;
   }
 
-  /** Returns a promise that ends when the response ends; null if the listener reports no end. */
+  /** Returns a promise for the end of the response; null if the server does not report the end. */
   delivered(): Promise<unknown> | null {
     const { info } = this;
     return isServedByDeno(info) && info.completed instanceof Promise ? info.completed : null;
   }
 
-  /** Returns the part of a multiplexed stream that carries the response; null without one. */
+  /** Returns the part of a multiplexed stream with the response; null for other responses. */
   part(): StreamPart | null {
     return findInnerRequest(this.info)?.part ?? null;
   }
 }
 
-/** The caller of a request without middlewares. A class is the fastest to create per request. */
+/** The caller of a request without middlewares. It is a class, because instances are cheap. */
 export class DirectCaller extends ConnectedCaller implements Caller {
   #user: User | null;
 
@@ -102,7 +102,7 @@ export class HonoCaller extends ConnectedCaller implements Caller {
   }
 }
 
-/** Throws if bytes of the body may be lost: another app's middleware has decoded it as a string. */
+/** Throws if bytes may be lost because another app's middleware decoded the body as a string. */
 function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
@@ -114,9 +114,9 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
 }
 
 /**
- * Wraps the first middleware of a chain, so that it prepares the context for all of them. Headers
- * that middlewares set early, and bodies that they parse, then work as Hono documents, although
- * routes create their own responses and read bytes. A further middleware would cost a promise.
+ * Wraps the first middleware of a chain, so that it prepares the context for the whole chain. Then
+ * middlewares can set headers early and parse the body, as in any Hono app, although routes create
+ * their own responses and read bytes. A separate middleware would cost a promise per request.
  */
 export function prepareContextFirst(
   first: Middleware,
@@ -155,7 +155,7 @@ function setEarlyHeader(
 /**
  * Keeps the bytes of the body, from which Hono creates every other form of the body. The bytes are
  * read only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
- * and a string does not show if the bytes were valid UTF-8.
+ * and a string does not show whether the bytes were valid UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
   // If the body was used, a parent app has read it before.
@@ -184,7 +184,6 @@ class BodyOfContext {
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
-  /** True if some code has requested the body. */
   get isRead(): boolean {
     return this.#reading !== null;
   }
@@ -224,7 +223,7 @@ export function bodyConsumedError(): Problem {
   );
 }
 
-/** Information about an internal request: the service creates one for each subscription. */
+/** Information about an internal request, which the service creates for each subscription. */
 export interface InnerRequest {
   /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
@@ -242,7 +241,7 @@ export function copyConnectionInfo(info: unknown): object {
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** Returns information about a connection that also marks the request as internal. */
+/** Copies the information about a connection. The copy marks the request as internal. */
 export function addInnerRequestInfo(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }

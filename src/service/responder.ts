@@ -23,7 +23,7 @@ export const securityHeadersOptionRule = either(
   }),
 ).default(true);
 
-/** Creates every response of an app. No other module calls `new Response`. */
+/** Creates the responses of an app, with security headers and with safe header values. */
 export interface Responder {
   /** Converts a reply to a response, without the body for HEAD. See {@link adopt} for `isSent`. */
   respond(reply: Reply, method: string, isSent?: boolean): Response;
@@ -37,8 +37,8 @@ export interface Responder {
 }
 
 /**
- * Creates a responder. It encodes characters outside of printable ASCII in headers, which may come
- * from rows or paths: in Deno, a control byte would end the process in spite of every `catch`.
+ * Creates a responder. Header values may come from rows or paths, so the responder encodes all
+ * characters except printable ASCII. In Deno, a control byte would end the process despite `catch`.
  */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
@@ -67,7 +67,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (reply.body instanceof ReadableStream) {
         // The body for HEAD is never read, so its resources are released.
         void reply.body.cancel();
-        // A stream has no known length. For a null body, a listener would send a length of 0.
+        // A stream has no known length. For a null body, the server would send `Content-Length: 0`.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
       // A HEAD response has the Content-Length of the GET response (RFC 9110, 8.6).
@@ -94,7 +94,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   };
 }
 
-/** A string of at least this length and its head usually exceed 512 bytes. */
+/** From this length of the body, head and body together usually have more than 512 bytes. */
 const minChunkedLength = 200;
 
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
@@ -105,8 +105,8 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 
 /**
  * A response whose headers were checked when it was created. A middleware can change headers
- * afterwards, but checking all responses again would cost a third of the throughput of small ones.
- * Therefore only a response whose `headers` were accessed is checked again.
+ * afterwards, but checking every response again would reduce the throughput of small responses by a
+ * third. Therefore only a response whose `headers` were accessed is checked again.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -125,7 +125,7 @@ class CheckedResponse extends Response {
   }
 }
 
-/** Returns the headers of a 401 (RFC 9110, 15.5.2) or of a temporary refusal (when to retry). */
+/** Returns the challenge of a 401 (RFC 9110, 15.5.2), or the `Retry-After` header of a 429. */
 function requiredHeaders(status: number): HeaderList {
   if (status === 401) return bearerChallenge;
   return status === 429 ? retryInADay : nothing;

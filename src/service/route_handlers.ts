@@ -56,8 +56,8 @@ export class RouteHandlers {
   }
 
   /**
-   * Returns a handler that finds its route by the path, also if a parent app has matched it. It has
-   * rest parameters, because Hono lists a handler with two parameters as a middleware.
+   * Returns a handler that finds the route by the request's path, even within a parent app. The
+   * handler has rest parameters, because Hono lists a handler with two parameters as a middleware.
    */
   named(name: string): H {
     const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
@@ -236,7 +236,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last handler creates the response. If its path is `/*`, it is a middleware or no route.
+    // The last handler creates the response. Handlers of `/*` are middlewares and `elsewhere`.
     const [[, route] = []] =
       handlers.findLast(([[, { path }]]) => !(path === "/*" || path === "*")) ?? [];
     return route?.path ?? "";

@@ -276,7 +276,7 @@ function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
-/** Returns true if any route needs no store, unlike streams, proof of work and CAPTCHAs. */
+/** Returns true if some route needs no store. Streams, proof of work and CAPTCHAs need one. */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
     const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};
@@ -291,7 +291,7 @@ async function runCheck(check: HealthCheck, clock: Clock, deadlineMs: number) {
   const cancel = clock.after(deadlineMs, () => outcome.resolve(failed));
   Promise.try(() => check.run()).then(
     () => outcome.resolve("ok"),
-    // The response does not contain the reason of a failure, because any caller can read it.
+    // The response does not contain the reason for a failure, because any caller can read it.
     () => outcome.resolve(failed),
   );
   const status = await outcome.promise;

@@ -17,7 +17,7 @@ const common = {
 };
 
 /**
- * The operators, by class of column, whose results in memory equal those of an engine's SQL.
+ * For each class of columns, the operators with equal results in memory and in an engine's SQL.
  * `tests/invariants/certify_test.ts` writes this list, and fails if an entry is wrong or missing.
  */
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {

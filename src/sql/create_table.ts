@@ -11,7 +11,7 @@ import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteText, sqlName, type SqlValue, type Statement } from "./fragment.ts";
 
-/** Returns the statements for a table with constraints, and then for its indexes. */
+/** Returns the CREATE TABLE statement with constraints, then the CREATE INDEX statements. */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
   const lines = [
@@ -90,7 +90,7 @@ function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect
   );
 }
 
-/** Returns a column's GENERATED or DEFAULT clause. A `--` comment in its SQL ends at the `\n`. */
+/** Returns a column's GENERATED or DEFAULT clause. The `\n` ends a `--` comment in the SQL. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
     const value = dialect.definitions.generatedValue(column, column.generatedSql);
@@ -102,7 +102,7 @@ function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
 }
 
-/** Returns the checks with equal results on all engines. Omits patterns and maximum lengths. */
+/** Returns the CHECK clauses that work equally on all engines: no patterns or maximum lengths. */
 function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): readonly string[] {
   const name = quoteIdentifier(column.dbName);
   const { enumValues, min, max, minLength } = column;

@@ -8,7 +8,7 @@ import type { MetricDialect } from "./metric_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
 import type { SqlSyntax } from "./statements/normal_sql.ts";
 
-/** The engine families of dialects. All other differences are in a {@link Dialect} value. */
+/** The engine families. A {@link Dialect} value contains all other differences between engines. */
 export type Engine = "sqlite" | "postgres";
 
 /** A further column of a table: a SELECT of at most one row, which can name the table's columns. */
@@ -26,13 +26,13 @@ export interface EngineParts {
 }
 
 /**
- * The interface of an engine's SQL dialect, with all differences between the engines outside of
- * drivers. A dialect is one value, which a driver creates when it connects.
+ * The interface of an engine's SQL dialect. It covers all differences between the engines except
+ * those of the drivers. A dialect is one value, which a driver creates when it connects.
  */
 export interface Dialect {
   /** The engine family. */
   readonly engine: Engine;
-  /** The description of the engine outside of SQL. `engineOf` returns it with its complete type. */
+  /** The parts of the engine other than SQL. `engineOf` returns them with their complete type. */
   readonly parts: EngineParts;
   /** The OpenTelemetry name, for `db.system.name`. */
   readonly systemName: string;
@@ -47,7 +47,7 @@ export interface Dialect {
   /** Returns the placeholder at a position, such as `?` or `$7`. */
   placeholder(position: number): string;
 
-  /** The syntax in which expressions are compared and scripts are split. */
+  /** The engine's SQL syntax, for functions that compare expressions and split scripts. */
   readonly syntax: SqlSyntax;
   /** The definitions of the tables that the service creates. */
   readonly definitions: DefinitionDialect;
@@ -74,9 +74,9 @@ export interface Dialect {
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts a result cell that has no column to a number, a string or base64, identically on every
-   * engine. `type` is the engine's number of the value's type, or null. Returns undefined for a
-   * type of which the engines have different forms.
+   * Converts the value of an expression to a number, a string or base64, identically on every
+   * engine. `type` is the engine's number for the value's type, or null. Returns undefined for a
+   * type that the engines represent differently.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
@@ -106,7 +106,7 @@ export interface Dialect {
   indexed(column: ColumnInfo): Fragment | null;
   /** Returns a table with further columns, for FROM. A column is NULL if its SELECT has no row. */
   withAddedColumns(table: TableInfo, added: readonly AddedColumn[]): Fragment;
-  /** Returns the column for ranges and ORDER BY: in the service's tables, by code point. */
+  /** Returns the column for ranges and ORDER BY. The service's tables order text by code point. */
   ordered(column: ColumnInfo): Fragment;
   /**
    * Returns the last columns of an ORDER BY, after the `ordered` columns. With them, rows sort as
@@ -122,9 +122,9 @@ export interface Dialect {
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /**
-   * Returns a table expression that contains keys of stored values, bound as one parameter: their
-   * ordinals, counted from 0, and the values. Each value can be compared with the {@link operand}
-   * of the column at the same position in `others`.
+   * Returns a table expression with a row for each key: the key's ordinal, counted from 0, and its
+   * stored values. All keys are bound as one parameter. Each value can be compared with the {@link
+   * operand} of the column at the same position in `others`.
    */
   listed(
     keys: readonly (readonly SqlValue[])[],
@@ -133,8 +133,8 @@ export interface Dialect {
     names: ListNames,
   ): Fragment;
   /**
-   * Returns the first rows of each of the {@link listed} keys, found key by key. The rows of one
-   * key are adjacent and in order: the columns, then the key's ordinal. No primary key may be NULL.
+   * Selects the first rows of each {@link listed} key by a search for each key. The rows of one key
+   * are adjacent and sorted. A row has the columns, then the ordinal. No primary key may be NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
@@ -155,20 +155,20 @@ export interface Dialect {
   readonly leadingColumns: string;
 
   /**
-   * Returns which comparisons with the column have the same result in memory. In the service's own
-   * tables these are all comparisons, for the operators in {@link certified}.
+   * Returns which comparisons with the column have the same result in memory as in the database. In
+   * the service's own tables, these are all comparisons by the operators in {@link certified}.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators for which tests have proved that memory and engine return the same result. */
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true. The driver counts its evaluations, one for each row,
-   * and ends a statement that has examined too many rows. In a join, `column` belongs to the table
-   * whose rows are counted. `integer` differs by row. Null if the engine can interrupt statements.
+   * Returns a condition that is always true. It checks the time for some rows, and ends a statement
+   * that has run too long. In a join, `column` is in the table whose rows run the check. An integer
+   * key, `integer`, makes the check cheaper. Null if the engine can interrupt statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
-  /** Returns a clause that evaluates the check for each group. Null if the engine needs none. */
+  /** Returns a clause that runs the check for each row of a group. Null if no clause is needed. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
   /**
    * Returns an item of RETURNING that makes the statement fail as `outside-scope` unless the row
@@ -191,7 +191,7 @@ export interface Dialect {
 
   /** The planner's estimate of the number of rows, or null if the engine has none. */
   readonly estimate: RowEstimate | null;
-  /** The SQL for conditions on row images, whose rows can be missing from their table. */
+  /** The SQL for conditions on row images: values of rows that need not be in the table. */
   readonly images: ImageDialect;
 
   /** The SQL for the text operators, whose results are equal on every engine. */
@@ -267,11 +267,11 @@ export type ComparesAsMemory =
   /** No comparison certainly has the same result. */
   | "never";
 
-/** The part of a dialect for conditions on row images, whose rows can be missing from the table. */
+/** The part of a dialect for conditions on row images. The rows need not be in the table. */
 export interface ImageDialect {
   /** The maximum number of rows in one statement. */
   readonly maxRows: number;
-  /** Returns a string. Only rows with the same string fit into one statement. */
+  /** Returns the batch key of a row. One statement contains only rows with the same batch key. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
   /**
    * Returns the row images as a FROM item. A condition can use it like the table itself: it has the

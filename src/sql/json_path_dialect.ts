@@ -16,7 +16,7 @@ export interface JsonPathDialect {
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
   /** Returns a decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
-  /** The kind of a column that contains {@link JsonPathValue.number}, which sorts by size. */
+  /** The column kind by which the values of {@link JsonPathValue.number} sort as numbers. */
   readonly numberKind: ColumnKind;
 }
 

@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
-/** Says if a list must contain all items or at least one of them, in a {@link ListDialect}. */
+/** Says whether a list must contain all items or at least one of them. */
 export type Quantifier = "all" | "any";
 
 export type DocumentItem = string | boolean | { readonly number: string };
@@ -17,8 +17,8 @@ export interface ListDialect {
    */
   holds(column: ColumnInfo, items: readonly unknown[], quantifier: Quantifier): Fragment;
   /**
-   * Returns a query for the words in a column, from a string and possibly the name of the text search
-   * configuration. Its syntax is that of search engines on the web, or that of `tsquery`.
+   * Returns a query for the words in a column. `values` are the query string and the optional name
+   * of the text search configuration. `syntax` is that of web search engines, or that of `tsquery`.
    */
   query(column: ColumnInfo, values: readonly unknown[], syntax: "web" | "tsquery"): Fragment;
 }

@@ -7,14 +7,14 @@ import type { Fragment, SqlValue } from "./fragment.ts";
  * an exact metric in another form that compares and sorts like the number.
  */
 export interface MetricDialect {
-  /** Returns SQL for the minimum or maximum. Strings are ordered as in `ordered` of a dialect. */
+  /** Returns SQL for the minimum or maximum. Strings sort as by `ordered` in a dialect. */
   extreme(name: "min" | "max", column: ColumnInfo): Fragment;
   /** Returns SQL for the sum, which is exact except for reals. */
   sum(column: ColumnInfo): Fragment;
   /**
    * Returns SQL for the average. The average of decimals is exact, rounded half away from zero to
-   * `digits` digits after the point. The average of integers is the double closest to the exact
-   * sum, divided by the count. The average of reals is the engine's own.
+   * `digits` digits after the point. For integers, the exact sum is rounded to a double, and the
+   * double is divided by the count. The average of reals is the engine's own.
    */
   average(column: ColumnInfo, digits: number): Fragment;
   /** Faster sums and averages of some columns, perhaps inexact. Null if the engine needs none. */
@@ -30,8 +30,8 @@ export interface MetricDialect {
 
 /**
  * The part of a dialect for faster metrics. A faster metric equals the exact metric unless it is
- * marked as inexact. It is used only in results, never in comparisons. If a value makes a metric
- * inexact, its cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
+ * marked as inexact. Faster metrics are used only in results, never in comparisons. The cell of an
+ * inexact metric is {@link QuickMetrics.inexact}, or the statement fails with the kind `other`.
  */
 export interface QuickMetrics {
   /** The cell that marks a metric as inexact, so that an exact statement must compute it. */

@@ -2,8 +2,8 @@ import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 
 /**
  * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound. It must be a value that the driver accepts. Custom operators consist of
- * fragments. For a whole statement use `db.sql`, which also accepts tables, columns and filters.
+ * other value is bound. It must be a value that the driver accepts. Use fragments for custom
+ * operators. For a whole statement use `db.sql`, which also accepts tables, columns and filters.
  *
  * @throws {Error} If a value is inside quotes or a comment, or next to a word, a number or another
  * value: `$1` followed by `1` would be `$11`.

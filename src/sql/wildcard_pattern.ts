@@ -62,7 +62,7 @@ function startOfSuffix(text: string, part: Part): number {
   return endOfPrefix(text, part, at) === text.length ? at : -1;
 }
 
-/** Returns the index after a part's first occurrence between `from` and `to`, or -1 without one. */
+/** Returns the index after a part's first occurrence between `from` and `to`; -1 if not found. */
 function endOfFirst(text: string, part: Part, from: number, to: number): number {
   if (part.length === 0) return from;
   if (part.includes(anyCharacter)) return endOfFirstPattern(text, part, from, to);

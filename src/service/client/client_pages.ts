@@ -3,7 +3,7 @@ import { describePage, type ServicePage } from "../service_pages.ts";
 
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
 
-/** Creates the pages of the client's script, for web pages without a build step. */
+/** Creates the routes that serve the client library to web pages without a build step. */
 export function createClientPages(): readonly ServicePage[] {
   return Object.entries(files).map(([name, id]): ServicePage => {
     const path = `/__service/${name}`;

@@ -84,7 +84,7 @@ interface FieldFacts
   readonly description: string | null;
   /** True if no response contains the field. */
   readonly hidden: boolean;
-  /** True if some caller may write the field. The operator can write also other fields. */
+  /** True if some caller may write the field. The operator can also write other fields. */
   readonly writable: boolean;
   /** True if the field is set only when the row is created. */
   readonly immutable: boolean;
@@ -250,7 +250,7 @@ const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> 
 
 function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection) {
   return {
-    /** The budget tokens that each item costs; 0 if the access is free. */
+    /** The number of budget tokens for each row of a request; 0 if no budget applies. */
     cost,
     rateLimit: rateLimit?.limit.header ?? null,
     /** The difficulty of the proof of work that each request needs; null for none. */

@@ -14,9 +14,9 @@ export interface ProblemGroup {
   /** The time of the first problem, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The method and the configured path, `/api/notes/:id`, or an empty path without a route. */
+  /** The method and the route's path, such as `/api/notes/:id`. The path is "" without a route. */
   readonly lastRequest: { readonly method: string; readonly path: string };
-  /** The title of the problem, or the name of the last error if it was internal. */
+  /** The title of the problem, or for an internal error the name of the last error. */
   readonly detail: string;
 }
 

@@ -19,14 +19,14 @@ interface ReportRequest {
   readonly body: unknown;
 }
 
-/** Returns a required parameter of a report. Throws a 400. */
+/** Returns a parameter of a report. Throws a 400 if the parameter is missing. */
 export function requireParameter(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (text !== null && text !== "") return text;
   throw invalidParameter(`Cannot read the report: the parameter ${name} is missing`);
 }
 
-/** Returns an integer parameter of a report, or null without one. Throws a 400. */
+/** Returns an integer parameter, or null if it is missing. Throws a 400 for an invalid value. */
 export function integerParameter(
   query: URLSearchParams,
   name: string,
@@ -41,7 +41,7 @@ export function integerParameter(
   );
 }
 
-/** Returns the resource whose table name, or path below the base path, is `name`. Throws a 400. */
+/** Returns the resource with this name or with this path below the base path, or throws a 400. */
 export function requireResource(
   name: string,
   resources: readonly Resource[],
@@ -53,7 +53,7 @@ export function requireResource(
   throw invalidParameter(`Cannot read the report: there is no resource "${name}"`);
 }
 
-/** Returns a member of an action's body that must be an object. Throws a 400. */
+/** Returns an object from an action's body. Throws a 400 if the member `name` is not an object. */
 export function requireObjectMember(
   body: unknown,
   name: string,
@@ -63,14 +63,14 @@ export function requireObjectMember(
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be an object`);
 }
 
-/** Returns a member of an action's body that must be a string. Throws a 400. */
+/** Returns a string from an action's body. Throws a 400 if the string is missing or empty. */
 export function requireStringMember(body: unknown, name: string): string {
   const value = memberOf(body, name);
   if (typeof value === "string" && value !== "") return value;
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
 }
 
-/** Returns an optional string of an action's body, or null without one. Throws a 400. */
+/** Returns a string from an action's body, or null if missing. Throws a 400 for other types. */
 export function optionalStringMember(body: unknown, name: string): string | null {
   const value = memberOf(body, name);
   return value === undefined || value === null || value === ""

@@ -22,7 +22,7 @@ export interface DescriptionPagesOptions {
   readonly mcp: object | null;
 }
 
-/** Creates the index page, and below `/__service` the schema and optional OpenAPI documents. */
+/** Creates the index page and the optional documents: schema, OpenAPI, API reference, llms.txt. */
 export function createDescriptionPages(
   facts: OpenapiInput,
   { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,

@@ -52,7 +52,7 @@ const fileIds: Readonly<Record<typeof files[number], string>> = {
 
 const htmlType = "text/html";
 
-/** Allows only files of the service. The pictures are part of the style sheet. */
+/** Allows only files of the service. The style sheet contains its images as `data:` URLs. */
 const securityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -81,7 +81,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl: null` prevents that Swagger UI sends the document to Swagger's host. */
+/** With `validatorUrl: null`, Swagger UI does not send the document to Swagger's host. */
 const startScript = `SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#reference",

@@ -93,7 +93,7 @@ function openLive(
     observe: runtime.observe,
   };
   const waits = { identity: waiting.identity, signal: left.signal };
-  // Adds all parts before any of them opens: the end of the last part ends the stream.
+  // The stream ends with its last open part, so all parts are added before the first one opens.
   const opening = subscriptions.map((one) => prepareSubscription(one, opener));
   const body = new ReadableStream(whole, strategy);
   void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
@@ -123,12 +123,12 @@ async function openInTurns(
   await Promise.all(Array.from({ length: maxOpening }, openNext));
 }
 
-/** How many subscriptions are opened at the same time. Each can wait for hooks. */
+/** The number of subscriptions that open at the same time. Each of them can wait for hooks. */
 const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 
-/** Maximum number of JSON members: three per subscription, and some unknown ones. */
+/** Maximum number of JSON members. A subscription has three, and may have unknown members. */
 const maxNames = 10 * maxSubscriptions;
 
 const events =
@@ -176,8 +176,9 @@ interface SubscriptionOpener {
   readonly user: InnerRequest["user"];
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The mount path that a proxy has removed, and the mount path as the client sees it. */
+  /** The mount path that a proxy has removed. */
   readonly mountedAt: string;
+  /** The mount path as the client sees it. */
   readonly prefix: string;
   readonly observe: Observer;
   fetch(request: Request, info: unknown): Promise<Response>;

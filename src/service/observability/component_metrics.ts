@@ -132,7 +132,7 @@ function addOutboxMetrics(
       "does not answer.",
   }));
   share.onRead(async () => {
-    // Without the store, only these metrics are missing. Indexing reports the failure.
+    // If the outbox's store fails, only these metrics are NaN. Indexing reports the failure.
     const now = await outbox.stats().catch(() => null);
     pending.value = now?.pending ?? NaN;
     dead.value = now?.dead ?? NaN;
@@ -141,8 +141,8 @@ function addOutboxMetrics(
 }
 
 /**
- * The part of one source in metrics that several sources report. It changes no other parts, and
- * leaves nothing in gauges when it ends.
+ * The values that one source adds to metrics of several sources. The values of other sources do not
+ * change. The method `end` removes this source's values from gauges.
  */
 export class MetricsShare {
   readonly #metrics: Metrics;
@@ -168,7 +168,7 @@ export class MetricsShare {
     this.#ends.push(this.#metrics.onRead(update));
   }
 
-  /** Removes this part from gauges, and ends the calls of `update`. */
+  /** Removes this source's values from gauges, and ends the calls of `update`. */
   end(): void {
     for (const end of this.#ends) end();
   }

@@ -63,7 +63,7 @@ export class RequestMetrics {
 /** A response, as the metrics record it. */
 export type RequestResult = Pick<RequestObservation, "route" | "status" | "durationMs">;
 
-/** The method in place of unknown methods, as in OpenTelemetry: clients can invent many. */
+/** Replaces every unknown method, as in OpenTelemetry, because clients can invent many methods. */
 const otherMethod = "_OTHER";
 
 const methods: readonly string[] = [

@@ -2,15 +2,15 @@ import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
-/** Called when a watched operation ends, with its error or with undefined. */
+/** Called when a watched operation ends, with its error, or with undefined if it succeeded. */
 export type WatchEnd = (error: unknown) => void;
 
 type WatchStatement = (statement: Statement) => WatchEnd;
 
 export interface DriverWatch {
   /**
-   * Called before a statement or a transaction. Returns a function that is called at the start of
-   * each statement of it, perhaps in the asynchronous context of another request.
+   * Called before a transaction, and before a statement outside of a transaction. The returned
+   * function is called before each statement, perhaps in another request's asynchronous context.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   /** Called before each transaction, and before each write outside of a transaction. */

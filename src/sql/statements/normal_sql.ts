@@ -51,12 +51,12 @@ export const blankToken = /^(?:\s|--|\/\*)/;
 export const ddlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-/** Returns the tokens of a DDL statement, of which no character is lost. */
+/** Returns the tokens of a DDL statement. Together they contain every character of it. */
 export function ddlTokens(statement: string): readonly string[] {
   return [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
 }
 
-/** Returns the index of the parenthesis that closes the one at `open`, or else the length. */
+/** Returns the index of the token that closes the parenthesis at `open`, or else the length. */
 export function closingParenthesis(tokens: readonly string[], open: number): number {
   let depth = 0;
   const length = tokens.slice(open).findIndex((token) => {

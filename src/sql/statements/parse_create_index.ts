@@ -12,9 +12,9 @@ export interface ParsedIndex {
 }
 
 /**
- * Parses a CREATE INDEX statement, as SQLite stores it. There, SQLite reads a word in double quotes
- * that is not a column as a string. In other statements such a word is an error, so this function
- * writes it as a string.
+ * Parses a CREATE INDEX statement, as SQLite stores it. If a word in double quotes is not the name
+ * of a column, SQLite reads the word as a string. In other statements the word would be an error,
+ * so this function puts it into single quotes.
  */
 export function parseCreateIndex(
   statement: string,

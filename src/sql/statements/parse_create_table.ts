@@ -6,7 +6,7 @@ import {
   splitAtCommas,
 } from "./normal_sql.ts";
 
-/** The parts of a CREATE TABLE statement of the service, or of one with similar syntax. */
+/** The parts of a CREATE TABLE statement that is written by the service or has similar syntax. */
 export interface ParsedTable {
   /** The columns and constraints between the parentheses, in their order. */
   readonly definitions: readonly ParsedDefinition[];
@@ -183,7 +183,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** If the word follows after sort orders and conflict clauses, skips all, and returns true. */
+  /** Skips sort orders, conflict clauses and `word`, and returns true, unless `word` is missing. */
   takesBefore(word: string): boolean {
     const skipped = /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i;
     const ahead = this.#tokens.findIndex((token, at) => at >= this.at && !skipped.test(token));

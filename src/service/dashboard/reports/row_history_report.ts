@@ -49,7 +49,7 @@ export function createRowHistoryReport(
       if (key === null) {
         throw invalidParameter(`Cannot read changes: no row has the id ${id}`);
       }
-      // Changes of all rows are recorded, also of rows that row-level security hides from the role.
+      // The change log contains even rows that row-level security hides from the database role.
       await requireShownToRole(resource, "record of changes");
       const { table } = resource;
       const recording = recordingOf(table);
@@ -58,7 +58,7 @@ export function createRowHistoryReport(
       const { changes, next } = await read(resource, { table, key, exclude, before, limit });
       return {
         changes: changes.map((one) => shown(one, resource)),
-        // Changes are kept at least `keptMs`. Pass `next` as `before` to request older changes.
+        // Changes are kept for at least `keptMs`. Pass `next` as `before` to request older changes.
         ...{ recorded: mode, keptMs: retentionMs, next },
       };
     },
@@ -121,7 +121,7 @@ export interface AccessRight {
   readonly rows: "all" | "some" | "none";
   /** The condition of these rows in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
-  /** The number of such rows; null if counting took too long, or for the right to create rows. */
+  /** The number of these rows; null for `create`, for one row, or if counting took too long. */
   readonly count: number | null;
   /** True if the user may access the requested row. */
   readonly passes?: boolean;

@@ -15,7 +15,7 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The base path of the resources, such as `/api`, also in a view as another user. */
+  /** The base path of the resources, such as `/api`. It is the same in a view as another user. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
 }
