@@ -5,11 +5,10 @@ import { operationProperties } from "../resource/model/operation_properties.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import { type Endpoint, isRead, type Route } from "../resource/routes/endpoint.ts";
 import { pascalName, uniqueNames } from "./component_names.ts";
-import { keySegmentSchema } from "./column_json_schema.ts";
+import { bodyColumnSchema, keySegmentSchema } from "./column_json_schema.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import {
   anyOf,
-  argumentSchema,
   type CalledFunction,
   describeProcedure,
   type OperationFacts,
@@ -69,12 +68,12 @@ function functionParameters(
   const given = isGet ? called.flatMap(({ args }) => args) : [];
   const args = [...Map.groupBy(given, ({ column }) => column.name)].map(([name, some]) => {
     const isRequired = some.every(({ isOptional }) => !isOptional) && some.length === called.length;
-    const schema = anyOf(some.map(argumentSchema));
+    const schema = anyOf(some.map(({ column }) => bodyColumnSchema(column, false)));
     return {
       ...{ name, in: "query", required: isRequired },
       ...(some.some(({ column }) => column.kind === "json")
         ? { content: { "application/json": { schema } } }
-        : { schema: { ...schema, nullable: false } }),
+        : { schema }),
     };
   });
   const text = { type: "string" };

@@ -55,22 +55,22 @@ export function describeProcedure(
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
     .values();
-  return others.length === 0 ? first : { anyOf: [first, ...others] };
+  if (others.length === 0) return first;
+  // An empty schema accepts any value. Validators warn about an alternative that is empty.
+  const any = { description: "Any value." };
+  return { anyOf: [first, ...others].map((one) => Object.keys(one).length === 0 ? any : one) };
 }
 
 export type CalledFunction = NonNullable<Procedure["databaseFunction"]>;
 
-/** Returns the schema of an argument, which a body or a query parameter contains. */
-export function argumentSchema({ column }: CalledFunction["args"][number]): JsonSchema {
-  return bodyColumnSchema(column, true);
-}
-
 function inputOf({ args, args: [first], bodyType }: CalledFunction): JsonSchema {
-  if (first !== undefined && bodyType !== null) return argumentSchema(first);
+  if (first !== undefined && bodyType !== null) return bodyColumnSchema(first.column, true);
   const required = args.filter(({ isOptional }) => !isOptional).map(({ column }) => column.name);
   return {
     type: "object",
-    properties: Object.fromEntries(args.map((one) => [one.column.name, argumentSchema(one)])),
+    properties: Object.fromEntries(
+      args.map(({ column }) => [column.name, bodyColumnSchema(column, true)]),
+    ),
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   };
@@ -80,7 +80,9 @@ function inputOf({ args, args: [first], bodyType }: CalledFunction): JsonSchema 
 function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
   const { kind, columns } = called.result;
   const [first] = columns;
-  if (kind === "void" || first === undefined) return { nullable: true, enum: [null] };
+  if (kind === "void" || first === undefined) {
+    return { type: "string", nullable: true, enum: [null] };
+  }
   if (kind === "value") return responseColumnSchema(first);
   const served = servedResult(called, resource);
   const shown = served?.fields.readable ?? columns;

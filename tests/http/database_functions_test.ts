@@ -479,6 +479,18 @@ testOnPostgres("descriptions contain each function with a name", async (url) => 
       ],
     );
     assertEquals(paths["/api/films/rpc/text_body"].get, undefined);
+    // Other validators refused `nullable` without a type, and the value null of a parameter.
+    const schemas = ["echo", "either"].map((name) =>
+      paths[`/api/films/rpc/${name}`].get.parameters.map((one: { schema?: unknown }) => one.schema)
+    );
+    assertEquals(schemas[0][2], { type: "string", enum: ["sad", "happy"] });
+    const digits = { type: "string", pattern: "^-?[0-9]{1,18}$" };
+    assertEquals(schemas[1][2], { oneOf: [{ type: "integer", format: "int64" }, digits] });
+    assertEquals(
+      paths["/api/films/rpc/clear"].post.responses[200].content["application/json"].schema
+        .properties.data,
+      { type: "string", nullable: true, enum: [null] },
+    );
     const types = writeApiTypes(app.schema());
     const lines = types.split("\n").map((line) => line.trim());
     assertEquals(lines.filter((line) => /^(?:either|bytes_body):/.test(line)), [
