@@ -2,12 +2,14 @@ import { type App, createApp } from "../../../../src/app/app.ts";
 import { openDatabase } from "../../../../src/engines/open_database.ts";
 import type { Observation, Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
-import type { Chance } from "../chance.ts";
+import { Chance } from "../chance.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import type { WorldOptions } from "./options.ts";
 import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import { definitions } from "./rights.ts";
 import type { Database } from "../../../../src/db/database.ts";
+import type { Connection, ReadLimits } from "../../../../src/db/driver.ts";
+import { macroturns, moment } from "./turns.ts";
 
 /** What is put in the place of a sound part, to see whether the checker finds out. */
 export interface Sabotage {
@@ -51,6 +53,7 @@ export async function startServices(
   Object.assign(liveLimits, limitsOf[options.memory]);
   const open = async () => {
     const db = await openDatabase(url);
+    if (options.reads === "late") delayReads(db, options);
     return await createApp({
       db,
       secret: "a secret for the tests only",
@@ -79,6 +82,22 @@ export async function startServices(
       Object.assign(liveLimits, usual);
     },
   };
+}
+
+/** Lets reads wait before they begin: writes come between a look at the log and what it needs. */
+function delayReads({ driver }: Database, { engine }: WorldOptions): void {
+  const chance = new Chance(1);
+  const reads = driver.reads.bind(driver);
+  // Turns are the same in every run, but a server is far away.
+  const turn = engine === "postgres" ? moment : () => macroturns(1);
+  Object.defineProperty(driver, "reads", {
+    value: (limits: ReadLimits): Connection => ({
+      async query(statement) {
+        for (let left = chance.pick([0, 0, 5, 40]); left > 0; left--) await turn();
+        return await reads(limits).query(statement);
+      },
+    }),
+  });
 }
 
 const little = {

@@ -27,6 +27,8 @@ export interface WorldOptions {
   readonly restores: boolean;
   /** Whether some writes of the API run at the same time: on Postgres they share a transaction. */
   readonly together: boolean;
+  /** Whether the reads of the services wait before they begin, while others write. */
+  readonly reads: "prompt" | "late";
 }
 
 /** The options that are given. */
@@ -64,7 +66,8 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
   // An aggregate of a moment between them is of no moment that the checker knows.
   const mayBeTogether = engine === "postgres" && !drawn.aggregates;
   const together = given.together ?? (mayBeTogether && !chance.once(3));
-  return { ...drawn, memory, restores, together };
+  const reads = given.reads ?? (chance.once(4) ? "late" : "prompt");
+  return { ...drawn, memory, restores, together, reads };
 }
 
 function writerOf(
@@ -110,4 +113,5 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   memory: ["all", "few", "none"],
   restores: ["true", "false"],
   together: ["true", "false"],
+  reads: ["prompt", "late"],
 };
