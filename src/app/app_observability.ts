@@ -141,7 +141,7 @@ function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   };
 }
 
-/** Returns the part of a {@link DriverWatch} that measures durations and outcomes of transactions. */
+/** Returns the part of a {@link DriverWatch} that measures transactions and counts outcomes. */
 function createTransactionMetrics(
   metrics: Metrics,
   clock: Clock,

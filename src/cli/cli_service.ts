@@ -75,8 +75,8 @@ export function isWriter(user: User | null): boolean {
 }
 
 /**
- * Returns the middleware that rejects writes and streams of a read-only database. The error names the
- * missing option. Calls of the functions that are not volatile are no writes.
+ * Returns the middleware that rejects writes and streams of a read-only database. The error names
+ * the missing option. Calls of the functions that are not volatile are no writes.
  */
 export function refuseWrites(functions: Introspection["functions"]): Middleware {
   const reading = new Set(

@@ -43,8 +43,8 @@ export async function runCommandLine(args: readonly string[], program: Program):
 }
 
 /**
- * Runs a command, and returns the exit code. Imports the code of the command on demand, because each
- * command needs different modules.
+ * Runs a command, and returns the exit code. Imports the code of the command on demand, because
+ * each command needs different modules.
  */
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {

@@ -30,7 +30,7 @@ export function withParameter(place: string, name: string, value: string): strin
 export interface PostgresServers {
   /** The URL of a direct connection, which receives the signals of other processes. */
   readonly primary: string;
-  /** The URL of the pooler, through which requests run. Default: requests run on direct connections. */
+  /** The URL of the pooler that the requests use. Default: requests use direct connections. */
   readonly pooler?: string | undefined;
 }
 

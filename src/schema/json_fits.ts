@@ -6,7 +6,7 @@ export const maxBytesOfCharacter = 6;
 
 /**
  * Returns true if the JSON of a value has at most `maxBytes` bytes. An object that occurs several
- * times counts each time. The JSON is created only for a part that is nested deeper than 100 levels.
+ * times counts each time. JSON is created only for a part that is nested deeper than 100 levels.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||

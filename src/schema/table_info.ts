@@ -52,7 +52,7 @@ export interface DatabaseType {
   readonly ordered: boolean;
   /** True if the database has min() and max() for the type. */
   readonly hasExtremes: boolean;
-  /** True if the database does not distinguish upper and lower case in the type. */
+  /** True if the database ignores case when it compares values of the type, as with `citext`. */
   readonly ignoresCase: boolean;
   /**
    * The text search configuration of a `tsvector` column, or null for the default of the database.

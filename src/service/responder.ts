@@ -30,8 +30,8 @@ export interface Responder {
   /**
    * Sanitizes a response of a middleware or another router, and adds missing headers. If `isSent`
    * is true, the server of Deno sends the response next, and a long string is sent chunked. The
-   * server sends a chunked body together with the head, in one system call. It sends a body of known
-   * length in a second system call if head and body have more than 512 bytes.
+   * server sends a chunked body together with the head, in one system call. It sends a body of
+   * known length in a second system call if head and body have more than 512 bytes.
    */
   adopt(response: Response, isSent?: boolean): Response;
 }

@@ -22,7 +22,7 @@ export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** Characters whose `toLowerCase` depends on their context (Σ, ς), or is ASCII (İ, Kelvin sign). */
+/** Characters whose `toLowerCase` depends on the context (Σ, ς), or is ASCII (İ, Kelvin sign). */
 const irregular = /[\u0130\u212aΣς]/;
 
 /**

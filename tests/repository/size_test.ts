@@ -26,6 +26,19 @@ Deno.test("files and functions of src fit on a screen or have a reason not to", 
   assertEquals(Object.keys(excused).filter((name) => !names.includes(name)), [], "out of date");
 });
 
+Deno.test("a line of prose in a comment of src has at most 100 characters", () => {
+  const long = sourceFiles("src").flatMap((file) =>
+    // The lines of an example are those of a program.
+    Deno.readTextFileSync(root + file).replace(/```.*?```/gs, (code) => code.replace(/[^\n]/g, ""))
+      .split("\n").flatMap((line, index) =>
+        /^\s*(?:\/\/|\/\*\*|\*)/.test(line) && [...line].length > 100
+          ? [`${file}:${index + 1}`]
+          : []
+      )
+  );
+  assertEquals(long, []);
+});
+
 Deno.test("the lines of a function are counted in every shape of its head", () => {
   const program = `
 /** A comment is no part of the function. */

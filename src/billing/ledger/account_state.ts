@@ -11,7 +11,7 @@ export interface AccountState {
   readonly holds: readonly OpenHold[];
 }
 
-/** A reservation that was neither committed nor released yet. */
+/** A reservation that has been neither committed nor released yet. */
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;

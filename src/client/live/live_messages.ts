@@ -40,8 +40,8 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token in the request, even if the old stream has sent
-     * a newer token since. If false, the service sends all rows.
+     * True if the stream continues after the token in the request. The token can be older than the
+     * last token that the previous stream sent. If false, the service sends all rows.
      */
     readonly isResumed: boolean;
     /** The number of streams that the client has requested so far, including this one. */

@@ -30,8 +30,8 @@ export type FilterOperand =
  * Returns a filter. The values in the template are data: they are never parsed as filter syntax. A
  * nested filter is enclosed in parentheses.
  *
- * @throws {TypeError} If a value is undefined, an unsupported object, or a number beyond 2^53 (use a
- * string or a bigint), or if a value is inside quotes or is only a part of a word.
+ * @throws {TypeError} If a value is undefined, an unsupported object, or a number beyond 2^53 (use
+ * a string or a bigint), or if a value is inside quotes or is only a part of a word.
  * @example
  * ```ts
  * import { rsql } from "@svc/resource-api/client";

@@ -76,7 +76,7 @@ const changesRows: ReadonlySet<Difference["kind"]> = new Set([
   ...["type", "members", "generated", "key"] as const,
 ]);
 
-/** The tables whose changes are recorded again after the migration. */
+/** The tables for which the recording of changes pauses during the migration and then resumes. */
 export interface PausedRecording {
   readonly recorded: readonly PausedTable[];
   readonly random: Random;

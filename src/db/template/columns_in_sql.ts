@@ -64,7 +64,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the column names of subqueries: after AS, and in lists as in `due (id, day) AS (…)`. */
+/** Returns the column names of subqueries: after AS, and in lists: `due (id, day) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],

@@ -76,8 +76,8 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
      */
     verifyToken,
     /**
-     * Resolves if the request has a valid unused token, which then counts as used. Otherwise rejects
-     * with `captcha-required` and a new challenge, or with `captcha-unavailable`.
+     * Resolves if the request has a valid unused token, which then counts as used. Otherwise
+     * rejects with `captcha-required` and a new challenge, or with `captcha-unavailable`.
      */
     async require({ headers }: Request, conditions: CaptchaRequirements) {
       const reason = await verifyToken(headers, conditions);

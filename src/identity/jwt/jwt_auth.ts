@@ -22,8 +22,8 @@ import {
 import { createTokenVerifier, type VerifyToken } from "./key_source.ts";
 
 /**
- * Returns the authenticator for JSON Web Tokens in `Authorization: Bearer`. It verifies a token with
- * a secret, a public key or the key set of an identity provider, and caches it until it expires.
+ * Returns the authenticator for JSON Web Tokens in `Authorization: Bearer`. It verifies a token
+ * with a secret, a public key or the key set of a provider, and caches it until it expires.
  *
  * @throws {Error} If an option is invalid. The message names the option.
  * @example

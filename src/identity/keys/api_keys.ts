@@ -41,7 +41,7 @@ export interface ApiKey {
   readonly lastUsedAt: number | null;
 }
 
-/** The members of a new API key. */
+/** The properties with which an API key is created. */
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
 export const apiKeyPrefix = "key_";

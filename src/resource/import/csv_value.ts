@@ -84,7 +84,7 @@ export class AmbiguousTime extends InvalidValue {
 
 const plainDecimal = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** Returns the time since 1970 in milliseconds. Throws for a time outside of the years 1 to 9999. */
+/** Returns the time since 1970 in milliseconds. Throws for a time outside the years 1 to 9999. */
 function numericTime(text: string, unit: TimestampUnit | undefined): number {
   if (unit === undefined) throw new AmbiguousTime(text);
   const number = Number(text);

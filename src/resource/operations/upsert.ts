@@ -9,7 +9,7 @@ import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/
 import { parseKeyedItems, wholeBody } from "../write/values/batch_items.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 
-/** `POST /?on=email`: updates the row with the body's `email` (200), or creates a row (201). */
+/** `POST /?on=email`: updates the row that has the body's `email` (200), or creates it (201). */
 export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
   name: "create",
   access: "create",

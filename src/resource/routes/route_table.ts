@@ -45,7 +45,7 @@ export function createRouteTable(resources: readonly Resource[]) {
     at: (path: string) => find(withoutSlash(path)),
     /**
      * Returns the canonical form of a raw path. A client can percent-encode any character of the
-     * resource's own path. The rest stays unchanged: `%63ount` is an id, and `a%2Fb` is one segment.
+     * resource's own path. The rest stays unchanged: `%63ount` is an id, `a%2Fb` is one segment.
      * Returns null for a percent-encoded path that leads to no resource.
      */
     canonical(path: string) {

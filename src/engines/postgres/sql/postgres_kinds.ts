@@ -12,7 +12,7 @@ export interface PostgresKind {
   readonly isStrict: boolean;
   /** How SQL computes extremes: on the kind's type, by functions of booleans, or as text. */
   readonly extremes: "own" | "of booleans" | "of text";
-  /** The values that can be stored in another form than the service writes: none, zero, or all. */
+  /** The values whose stored form can differ from the form in which the service writes them. */
   readonly otherForms: "none" | "of zero" | "all";
 }
 

@@ -116,7 +116,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
 /**
  * Returns a dialect that hides values from SQLite's planner by a unary plus. SQLite prepares a
  * statement again for every value that its planner considers, which takes longer than reading a
- * short page. If values could improve a plan (because of a partial index or the results of ANALYZE),
+ * short page. If values could improve a plan (because of a partial index or results of ANALYZE),
  * only reads by key hide them.
  */
 export function hidingValues(dialect: Dialect): Dialect {

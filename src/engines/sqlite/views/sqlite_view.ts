@@ -28,7 +28,7 @@ export async function readOrReason<T>(
   }
 }
 
-/** The errors of a view's own definition, such as a missing table, and of a read-only connection. */
+/** The errors of a view's definition, such as a missing table, and of a read-only connection. */
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation", "read-only"],
 ]);
