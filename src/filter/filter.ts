@@ -111,7 +111,7 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
 
 /**
  * Returns a filter for the rows that do not match a filter, including rows with an unknown result
- * because of NULL. A negated comparison with a missing value also matches no row.
+ * because of NULL. A comparison with a missing value matches no row, and its negation neither.
  */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   if (hasMissing(filter)) return missingRows;

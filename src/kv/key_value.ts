@@ -10,7 +10,7 @@
 export interface KeyValue {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<KeyValueEntry>;
-  /** Reads several keys, up to ten of them in one snapshot. */
+  /** Reads any number of keys. Each ten of them are read in one snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
   /** Reads one page of the entries below a prefix, in key order. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;

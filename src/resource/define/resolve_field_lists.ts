@@ -18,7 +18,7 @@ import type { Observer } from "../../runtime/runtime.ts";
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
-  /** The upper limit of every caller's fields. API descriptions contain all of these fields. */
+  /** All fields that some caller can have. API descriptions contain all of these fields. */
   readonly widest: FieldPolicy;
   /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldListsOfUser | null;

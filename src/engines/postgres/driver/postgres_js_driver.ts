@@ -176,7 +176,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     },
     tls: ownTls === null ? plan.tls : {
       ...plan.tls,
-      // The cast is safe: the client's library itself passes these options to `node:tls`.
+      // The cast is safe: postgres.js itself passes these options to `node:tls`.
       options: async ({ host }) =>
         await Promise.resolve({ host, servername: host, ...(ownTls as ConnectionOptions) }),
     },

@@ -76,7 +76,7 @@ export function tooLargeError(): DatabaseError {
   );
 }
 
-/** The time limit of a statement, which is determined when the time is checked first. */
+/** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
   /**
    * Returns how long the statement can run after the first check, in milliseconds. `now` is the
