@@ -148,6 +148,8 @@ CREATE FUNCTION shout(text) RETURNS text STABLE LANGUAGE sql AS
   $$SELECT upper($1) || coalesce(right(auth.uid()::text, 2), '')$$;
 CREATE FUNCTION gone() RETURNS void STABLE LANGUAGE plpgsql AS
   $$ BEGIN RAISE SQLSTATE 'PT404' USING MESSAGE = 'it is gone'; END $$;
+CREATE FUNCTION twice(n integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2 * n';
+CREATE FUNCTION twice(n integer, m integer DEFAULT 1) RETURNS integer LANGUAGE sql AS 'SELECT n + m';
 CREATE FUNCTION nobodys() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
 REVOKE EXECUTE ON FUNCTION nobodys FROM PUBLIC;
 CREATE FUNCTION counts() RETURNS bigint[] STABLE SECURITY DEFINER SET search_path = '' LANGUAGE sql AS
@@ -170,11 +172,13 @@ testOnPostgres("--act-as supabase calls functions with the role and the claims",
   await withDatabase(url, functions, async (prepare) => {
     await withService(await prepare(environment, "--functions", "*"), async (send) => {
       // The clients of Supabase and of the service call every function by POST.
-      const call = async (name: string) => {
-        const { status, body } = await send(user(3), "POST", `functions/rpc/${name}`, {});
+      const call = async (name: string, input = {}) => {
+        const { status, body } = await send(user(3), "POST", `functions/rpc/${name}`, input);
         return status === 200 ? body.data : [status, body.detail];
       };
       assertEquals(await call("counts"), [400, 20]);
+      // Postgres also considers the volatile function, which is not served.
+      assertEquals((await call("twice", { n: 1 }))[0], 422);
       assertEquals(await call("gone"), [404, "it is gone"]);
       assertEquals(await call("add_todo"), [
         405,

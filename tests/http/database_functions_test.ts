@@ -81,6 +81,13 @@ CREATE FUNCTION either(a integer, c bigint DEFAULT 2) RETURNS integer STABLE LAN
 CREATE FUNCTION hidden(a integer, b integer DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION hidden(a integer, b integer, c anyelement DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2';
 CREATE FUNCTION hidden(a integer, d text) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 3';
+CREATE FUNCTION crowd(a numeric DEFAULT 1, b jsonb DEFAULT NULL) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION crowd(a bigint, b jsonb) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2';
+CREATE FUNCTION crowd(a numeric) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 3';
+CREATE FUNCTION crowd() RETURNS integer STABLE LANGUAGE sql AS 'SELECT 4';
+CREATE FUNCTION crowd(c text) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 5';
+CREATE FUNCTION maybe(text DEFAULT 'x') RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION maybe(a integer DEFAULT 1) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 2';
 CREATE FUNCTION json_body(json) RETURNS json IMMUTABLE LANGUAGE sql AS 'SELECT $1';
 CREATE FUNCTION text_body(text) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT octet_length($1)';
 CREATE FUNCTION bytes_body(bytea) RETURNS bytea LANGUAGE sql AS $$SELECT $1 || '\\x00'::bytea$$;
@@ -375,6 +382,10 @@ testOnPostgres("functions that cannot be called are left out, with the reason", 
     assertEquals(Object.fromEntries(leftOut.map(({ table, reason }) => [table, reason])), {
       "anything()": 'its argument "a" has the type anyelement',
       "odd Name()": "its name is not possible in a path",
+      "crowd()": inseparable,
+      "crowd(bigint,jsonb)": inseparable,
+      "crowd(numeric)": inseparable,
+      "crowd(numeric,jsonb)": inseparable,
       "hidden(integer,integer)": inseparable,
       "hidden(integer,integer,anyelement)": 'its argument "c" has the type anyelement',
       "twice(integer)": inseparable,
@@ -447,6 +458,9 @@ testOnPostgres("the names of the arguments choose one of several functions", asy
     }
     assertEquals(await data("GET", "either?a=1&c=5"), 6);
     assertEquals(await data("GET", "hidden?a=1&d=x"), 3);
+    assertEquals(await data("GET", "crowd?c=x"), 5);
+    assertEquals((await data("POST", "maybe", {}))[0], 422);
+    assertEquals(await data("POST", "maybe", { a: 2 }), 2);
     assertEquals((await ask("GET", "../../shows/1?select=pick")).body, { pick: 5 });
   });
 });

@@ -119,10 +119,10 @@ function chosenFunction(
   const all = [first, ...first.overloads]
     .filter(({ isQuery, bodyType }) => !isInUrl || isQuery && bodyType === null);
   const given = isInUrl ? [...query.keys()] : isPlainObject(body) && !isRaw && Object.keys(body);
-  const byNames = all.filter(({ args, result, bodyType }) => {
+  const byNames = all.filter(({ args, result }) => {
     const known = args.map(({ column }) => column.name);
     const others = isInUrl && result.kind === "rows" ? rowParameters : [];
-    return given !== false && bodyType === null &&
+    return given !== false &&
       given.every((name) => known.includes(name) || others.includes(name)) &&
       args.every(({ column, isOptional }) => isOptional || given.includes(column.name));
   });

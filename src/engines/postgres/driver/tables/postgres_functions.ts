@@ -132,11 +132,11 @@ export function describeFunctions(
       const shown = isAlone ? `${name}()` : signature;
       return { given, called: typeof called === "string" ? omit(shown, called) : called };
     });
-    const [first, ...overloads] = described.flatMap((one) => {
-      if (!described.some((other) => other !== one && isLike(one, other))) return one.called ?? [];
-      if (one.called !== null) omit(one.given.signature, inseparable);
-      return [];
-    });
+    const kept = separable(described);
+    for (const one of described) {
+      if (one.called !== null && !kept.includes(one)) omit(one.given.signature, inseparable);
+    }
+    const [first, ...overloads] = kept.flatMap(({ called }) => called ?? []);
     if (first !== undefined) functions.push({ ...first, overloads });
   }
   return { columns, functions, leftOut };
@@ -152,13 +152,24 @@ interface Described {
 }
 
 /**
- * Returns true if no request can choose between two functions. If `other` is no procedure, returns
- * true if Postgres could call `other` in the place of `one`.
+ * Returns the functions that can be procedures, except for functions with equal names of arguments.
+ * Also omits a function if Postgres cannot distinguish its calls from calls of an omitted function.
  */
-function isLike(one: Described, other: Described): boolean {
-  if (one.called !== null && other.called !== null) {
-    return namesOf(one.called) === namesOf(other.called);
+function separable(described: readonly Described[]): readonly Described[] {
+  const byNames = Map.groupBy(described, ({ called }) => called && namesOf(called));
+  let kept = described.filter(({ called }) =>
+    called !== null && byNames.get(namesOf(called))?.length === 1
+  );
+  for (let before = -1; before !== kept.length;) {
+    before = kept.length;
+    const omitted = described.filter((one) => !kept.includes(one));
+    kept = kept.filter((one) => !omitted.some((other) => isAmbiguous(one, other)));
   }
+  return kept;
+}
+
+/** Returns true if both functions can have the same names and types of arguments in a call. */
+function isAmbiguous(one: Described, other: Described): boolean {
   const covers = (left: Described, right: Described) => {
     const passed = inputsOf(right.given).map(({ name, type }) => `${type} ${name}`);
     return inputsOf(left.given).every(({ name, type, isOptional }) =>
