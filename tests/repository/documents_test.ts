@@ -49,6 +49,13 @@ Deno.test("paths in backquotes are those of files that exist", () => {
   assertEquals(named.filter(([, file]) => !exists(file)), []);
 });
 
+Deno.test("docs/architecture.md names files of src that exist, also without the folder src", () => {
+  const text = documents.find(({ path }) => path === "docs/architecture.md")?.text ?? "";
+  const named = [...text.matchAll(/`((?:\w+\/)+\w+\.ts)`/g)].map(([, file = ""]) => file);
+  assertEquals(named.length > 20, true, "files are found");
+  assertEquals(named.filter((file) => !exists(file) && !exists(`src/${file}`)), []);
+});
+
 Deno.test("decision records are numbered without gaps and listed in their README", () => {
   const folder = "docs/decisions/";
   const records = documents.filter(({ path }) => /^docs\/decisions\/\d/.test(path))
