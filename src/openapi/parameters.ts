@@ -117,6 +117,7 @@ function searchParameters(resource: Resource): readonly JsonSchema[] {
   return [
     { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
     filterParameter(resource, true),
+    ...viewParameters(resource).slice(0, 1),
     limitParameter("rows", { defaultLimit: 20, maxLimit: 100 }),
     parameter(
       "offset",

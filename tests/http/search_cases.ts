@@ -42,6 +42,15 @@ searchCase(
         }],
         total: 1,
       });
+      const selected = "/api/notes/search?q=coffee&highlight=true&select=id";
+      assertEquals((await service.get(selected, as("ada"))).body, {
+        // Computed fields are in every answer.
+        items: [{ id: 3, shout: "COFFEE" }],
+        total: 1,
+        highlights: { 3: { title: ["<em>coffee</em>"] } },
+      });
+      const wrong = await service.get("/api/notes/search?q=coffee&select=nothing", as("ada"));
+      assertEquals([wrong.status, wrong.body.code], [400, "INVALID_PARAMETER"]);
     }),
 );
 

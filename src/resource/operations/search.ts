@@ -2,7 +2,7 @@ import { fetchFound, type FoundRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { SearchPlan } from "../../plan/plan.ts";
 import { invalidParameter, Problem } from "../../problem/problem.ts";
-import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery, wordsOf } from "../../search/search_query.ts";
 import { requireShownToRole } from "../live/create_live_view.ts";
 import { limitedReply } from "../http/json_reply.ts";
@@ -72,7 +72,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
       limit,
       offset: parseOffset(query, limit),
       isHighlighted: parseFlag(query, "highlight"),
-      view: viewOf(resource),
+      view: viewOf(resource, query.get("select")),
     };
   },
 
@@ -81,10 +81,11 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   plan({ filter, ...intent }, grant, resource, { related }) {
-    const { limit, offset, view } = intent;
-    const { table, undeleted } = resource;
+    const { limit, offset, view, isHighlighted } = intent;
+    const { table, undeleted, search: index } = resource;
     const where = and(grant.rows, filter.restrictTo(related), undeleted);
-    const columns = columnsToRead(view, table);
+    const marked = isHighlighted ? index?.index.fields.map(({ column }) => column) ?? [] : [];
+    const columns = [...new Set([...columnsOf(view, table), ...table.primaryKey, ...marked])];
     const plan = { kind: "search", table, columns, where, limit, offset } as const;
     return { ...intent, plan, scope: grant.rows };
   },
@@ -151,13 +152,6 @@ function parseOffset(query: Query, limit: number): number {
     );
   }
   return offset;
-}
-
-/** Returns the shown columns and the key. The highlights identify each row by its key. */
-function columnsToRead(view: View, table: TableInfo): readonly ColumnInfo[] {
-  const columns = columnsOf(view, table);
-  const missing = table.primaryKey.filter((column) => !columns.includes(column));
-  return missing.length === 0 ? columns : [...columns, ...missing];
 }
 
 /** The highlights of a search, by row id and field name: HTML in which `<em>` marks the words. */
