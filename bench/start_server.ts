@@ -12,13 +12,20 @@ export interface BenchServer extends AsyncDisposable {
   cpuSeconds(): number | null;
 }
 
-/** Starts a server of `http_server.ts` over a new database or that of another server. */
-export async function startServer(side: string, existingPath?: string): Promise<BenchServer> {
+/**
+ * Starts a server of `http_server.ts` over a new database or that of another server. `flags` are
+ * options of `deno run`.
+ */
+export async function startServer(
+  side: string,
+  existingPath?: string,
+  flags: readonly string[] = [],
+): Promise<BenchServer> {
   const folder = existingPath === undefined ? await Deno.makeTempDir() : null;
   const path = existingPath ?? `${folder}/notes.db`;
   if (folder !== null) fillNotes(path);
   const script = new URL("http_server.ts", import.meta.url).pathname;
-  const started = await start([script, side, path], /^\d+/);
+  const started = await start([...flags, script, side, path], /^\d+/);
   return {
     port: Number(started.printed),
     pid: started.pid,

@@ -44,7 +44,7 @@ export interface ChangeLogStep {
 /** The change log of one database. It is written in the transactions that change the rows. */
 export interface ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
-  /** A random secret that encrypts the clients' resume tokens. It is stored in the database. */
+  /** A random secret, the key of the hashes in resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
   /** Returns the next changes of a step or after a position, or null if they were purged. */
