@@ -14,7 +14,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Allow header lists the allowed methods.",
   "invalid-body":
     "The body is not JSON, is not valid UTF-8, is not an object, is nested deeper than 32 " +
-    "levels, or has a number of more than 1,000 digits. Send a single JSON object.",
+    "levels, or contains a number with more than 1,000 digits. Send a single JSON object.",
   "invalid-parameter":
     "A query parameter has an invalid value, occurs twice, or names a field that is unknown or " +
     "that this parameter does not accept. The detail names the parameter. Percent-encode a " +
@@ -26,9 +26,10 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "compares a field with a value of another type. details.position is the offset of the first " +
     "invalid character. details.expected describes the expected input.",
   "cursor-invalid":
-    "The service did not create this cursor, the cursor belongs to another resource or order, " +
-    "or the key that encrypted the cursor is no longer in use. Another possible cause is that " +
-    "the last row of the previous page was changed or deleted. Start again with the first page.",
+    "The service did not create this cursor, or the cursor belongs to another resource or " +
+    "order. Another possible cause is that the key that encrypted the cursor is no longer in " +
+    "use, or that the last row of the previous page was changed or deleted. Start again with " +
+    "the first page.",
   "batch-limit-exceeded":
     "The batch contains more items than this resource allows, its filter matches too many " +
     "rows, or the body embeds too many rows. The service has written nothing. Send smaller " +
@@ -85,22 +86,23 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "An earlier request used this Idempotency-Key with a different body, query or If-Match. Use " +
     "a new key for a new request.",
   "query-too-expensive":
-    "The query would take more time, or its response more bytes, than the service allows. " +
-    "Filter by an indexed field, request fewer rows, include fewer related rows, or omit the " +
-    "order. If the response is too large, details.part says which part of it is too large: " +
-    "request a smaller page, or fewer fields with select.",
+    "The query would take more time than the service allows, or its response would have too " +
+    "many bytes. Filter by an indexed field, request fewer rows, include fewer related rows, " +
+    "or omit the order. If the response is too large, details.part says which part of it is " +
+    "too large. In this case, request a smaller page, or request fewer fields by select.",
   "precondition-required":
     "This resource accepts changes only with an If-Match header. Fetch the row and send its " +
     "ETag in If-Match.",
   "proof-of-work-required":
-    "The operation requires proof of work. Find a nonce for which sha256(challenge:nonce) " +
-    "begins with the number of zero bits in Service-PoW-Difficulty. Repeat the request with " +
-    "Service-PoW-Challenge and Service-PoW-Nonce. A challenge is valid for one use with the " +
-    "same request, until the challenge expires.",
+    "The operation requires proof of work. The header Service-PoW-Difficulty contains a number " +
+    "of bits. Find a nonce for which sha256(challenge:nonce) begins with at least this number " +
+    "of zero bits. Repeat the request with the headers Service-PoW-Challenge and " +
+    "Service-PoW-Nonce. A challenge is valid for one use with the same request, until the " +
+    "challenge expires.",
   "captcha-required":
-    "The operation requires a CAPTCHA. Service-Captcha-Provider and Service-Captcha-Sitekey " +
-    "identify the CAPTCHA. Solve the CAPTCHA and repeat the request with its token. Each token " +
-    "is valid for one request.",
+    "The operation requires a CAPTCHA. The headers Service-Captcha-Provider and " +
+    "Service-Captcha-Sitekey identify the CAPTCHA. Solve the CAPTCHA and repeat the request " +
+    "with its token. Each token is valid for one request.",
   "rate-limit-exceeded":
     "The caller has sent too many requests to this resource. Wait for the number of seconds in " +
     "Retry-After.",
@@ -121,8 +123,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "large responses are still being sent to clients. Wait for the number of seconds in " +
     "Retry-After.",
   "identity-unavailable":
-    "The service cannot verify the token, because it could not fetch the keys of the identity " +
-    "provider yet. Wait for the number of seconds in Retry-After.",
+    "The service cannot verify the token, because it has not yet been able to fetch the keys of " +
+    "the identity provider. Wait for the number of seconds in Retry-After.",
   "database-unavailable":
     "The database cannot be reached, is busy or is full. Wait for the number of seconds in " +
     "Retry-After. If the connection was lost during the commit, the write may have succeeded. " +
