@@ -556,6 +556,11 @@ testOnPostgres("an argument without a name is the body as it is", async (url) =>
     );
     assertEquals(await send("bytes_body", "application/json", '"/wAB"'), btoa("\xff\0\x01\0"));
     assertEquals(await send("pick", "text/plain", "abc"), "ABC");
+    // The same bytes of another type were answered by the stored response.
+    const key = { "idempotency-key": "the same for both types" };
+    assertEquals(await send("text_body", "text/plain", '"ä"', key), 4);
+    assertEquals(await send("text_body", "text/plain", '"ä"', key), 4);
+    assertEquals((await send("text_body", "application/json", '"ä"', key))[0], 422);
     assertEquals((await ask("GET", "json_body")).status, 405);
   });
 });

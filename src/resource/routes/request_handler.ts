@@ -111,14 +111,13 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
       const keeping = { clock, random, observe, shares, ttlMs, store: table ?? sharedStore() };
-      return async (execute, admission) =>
-        await answerOnce(
-          {
-            ...{ key, identity, share, method, path, query, ifMatch },
-            // A stored response is reused only for the same form of numbers.
-            fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
-            body: await request.body(),
-          },
+      return async (execute, admission) => {
+        const body = await request.body();
+        // A stored response is reused only for the same form of numbers and the same type of body.
+        const forms = (request.safeNumbers ? " safe" : "") + (request.isRaw ? " raw" : "");
+        const fields = fieldsKeyOf(user, resource) + forms;
+        return await answerOnce(
+          { key, identity, share, method, path, query, ifMatch, fields, body },
           keeping,
           {
             execute: async (claim) =>
@@ -130,6 +129,7 @@ export function createIdempotentHandlers(parts: IdempotentHandlersOptions): Idem
           },
           admission,
         );
+      };
     },
   };
 }

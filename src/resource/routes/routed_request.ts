@@ -62,8 +62,8 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly #route: ResourceRoute;
   readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
-  /** True if the body is not JSON. */
-  #isRaw = false;
+  /** True if the body is not JSON. Known after {@link body}. */
+  isRaw = false;
 
   /** Creates the request and looks up its user. The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
@@ -122,10 +122,10 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { takesBody, rawTypes } = this.#route.endpoint;
-      this.#isRaw = rawTypes !== undefined &&
+      this.isRaw = rawTypes !== undefined &&
         isRawBody((name) => this.request.headers.get(name), rawTypes);
       this.#reading = takesBody
-        ? readBody(this.request, this.#caller, this.#options, this.#isRaw)
+        ? readBody(this.request, this.#caller, this.#options, this.isRaw)
         : Promise.resolve(new Uint8Array());
     }
     return this.#reading;
@@ -186,7 +186,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   }
 
   #parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
-    return this.#isRaw ? bytes : parseBody(bytes, this.#route.resource.maxFields);
+    return this.isRaw ? bytes : parseBody(bytes, this.#route.resource.maxFields);
   }
 
   #segment(): string {
@@ -211,7 +211,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return {
       segment: this.#segment(),
       query: parseQuery(target.query, resource.strictQuery, endpoint.ownParameters(resource)),
-      body: safeNumbers && !this.#isRaw ? fromSafeBody(body) : body,
+      body: safeNumbers && !this.isRaw ? fromSafeBody(body) : body,
       safeNumbers,
       header: (name) => request.headers.get(name),
       address: () => this.address(),
