@@ -27,6 +27,8 @@ export interface Sabotage {
 export interface Cast extends AsyncDisposable {
   readonly apps: readonly App[];
   readonly observations: readonly Observation[];
+  /** Whether reads wait where they may; not at rest, where the time that is moved is limited. */
+  delaysReads: boolean;
   advance(ms: number): void;
   elapsedMs(): number;
 }
@@ -53,7 +55,7 @@ export async function startServices(
   Object.assign(liveLimits, limitsOf[options.memory]);
   const open = async () => {
     const db = await openDatabase(url);
-    if (options.reads === "late") delayReads(db, options);
+    if (options.reads === "late") delayReads(db, options, () => cast.delaysReads);
     return await createApp({
       db,
       secret: "a secret for the tests only",
@@ -71,10 +73,10 @@ export async function startServices(
     });
   };
   const apps: App[] = [];
-  while (apps.length < options.services) apps.push(await open());
-  return {
+  const cast: Cast = {
     apps,
     observations,
+    delaysReads: false,
     advance,
     elapsedMs: clock.elapsedMs,
     async [Symbol.asyncDispose]() {
@@ -82,10 +84,16 @@ export async function startServices(
       Object.assign(liveLimits, usual);
     },
   };
+  while (apps.length < options.services) apps.push(await open());
+  return cast;
 }
 
 /** Lets reads wait before they begin: writes come between a look at the log and what it needs. */
-function delayReads({ driver }: Database, { engine }: WorldOptions): void {
+function delayReads(
+  { driver }: Database,
+  { engine }: WorldOptions,
+  isDue: () => boolean,
+): void {
   const chance = new Chance(1);
   const reads = driver.reads.bind(driver);
   // Turns are the same in every run, but a server is far away.
@@ -93,7 +101,7 @@ function delayReads({ driver }: Database, { engine }: WorldOptions): void {
   Object.defineProperty(driver, "reads", {
     value: (limits: ReadLimits): Connection => ({
       async query(statement) {
-        for (let left = chance.pick([0, 0, 5, 40]); left > 0; left--) await turn();
+        for (let left = chance.pick([0, 0, 5, 40]); left > 0 && isDue(); left--) await turn();
         return await reads(limits).query(statement);
       },
     }),

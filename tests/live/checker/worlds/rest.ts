@@ -22,6 +22,7 @@ export async function compare(parts: WorldParts, app: () => App): Promise<number
   const isFar = options.engine === "postgres";
   const lists = new Lists(app(), parts);
   const startedAt = performance.now();
+  cast.delaysReads = false;
   let handMs = 0;
   let late: readonly (RowFollower | AggregateFollower)[] = [...rows, ...aggregates];
   for (let round = 0;; round++) {
@@ -43,6 +44,7 @@ export async function compare(parts: WorldParts, app: () => App): Promise<number
       handMs += ms;
     } else await moment();
   }
+  cast.delaysReads = true;
   for (const one of [...rows, ...aggregates]) one.markRested();
   requireNoFault(parts);
   return rows.length + aggregates.length;
