@@ -76,7 +76,7 @@ export function isWriter(user: User | null): boolean {
 
 /**
  * Returns the middleware that rejects writes and streams of a read-only database. The error names
- * the missing option. Calls of the functions that are not volatile are no writes.
+ * the missing option. Calls of STABLE and IMMUTABLE functions of the database count as reads.
  */
 export function refuseWrites(functions: Introspection["functions"]): Middleware {
   const reading = new Set(
@@ -172,7 +172,6 @@ export function decideCliRights(facts: CliRightsOptions, token: string): CliRigh
   return { token: isNeeded ? token : null, readsNeedToken, localOnly, writable: facts.writable };
 }
 
-/** The result of checking the `Authorization` header of a request against the token. */
 type TokenStatus = "absent" | "right" | "wrong";
 
 /** Compares the bearer token of a request with the service's token, in constant time. */

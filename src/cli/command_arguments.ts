@@ -84,7 +84,6 @@ function wholeOf(what: string, given: string): number {
 
 export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
 
-/** The form of a service's description: TypeScript declarations or an OpenAPI document. */
 type DescriptionForm = "types" | "openapi";
 
 export function parseDescribeArguments(form: DescriptionForm, args: readonly string[]) {

@@ -27,7 +27,7 @@ export interface CommandWords<Name extends string> {
 
 /**
  * Splits a command's arguments into options and words. Throws a {@link Misuse} for an unknown
- * option and for a missing value. Null is the command without a name, which starts the service.
+ * option and for a missing value. `command` is null if the arguments start the service.
  */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,
@@ -135,7 +135,7 @@ export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
 
-/** A key-value store, or a configuration file that names one. Each is null without its option. */
+/** The values of the options `--kv` and `--config`. The value of a missing option is null. */
 export type StoreArguments = ReturnType<typeof readStoreArguments>;
 
 /** Reads the options `--kv` and `--config`. Throws a {@link Misuse} if both are present. */

@@ -15,7 +15,7 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./printable.ts";
 
-/** The purpose of a command's access to the key-value store, and if the command may create it. */
+/** Why a command opens the key-value store, and whether the command may create the store. */
 export interface StoreAccess {
   /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;

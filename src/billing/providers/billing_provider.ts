@@ -98,7 +98,7 @@ export interface VendorPayment extends BillingPayment {
   readonly isFirst?: boolean;
   /** True if the subscription was changed. Set only if the provider's events name no prices. */
   readonly isChange?: boolean;
-  /** True if the payment is for a change of plan, and a customer balance paid a part of it. */
+  /** True if a payment for a change of plan was partly paid from a customer balance. */
   readonly isPaidByCredit?: boolean;
   /** True if this event grants credits only for one-time plans, not for subscriptions. */
   readonly isOnlyForOneTime: boolean;
@@ -112,7 +112,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that the event concerns. */
   readonly subscriptionId?: string;
-  /** The time since which the subscription has had its price and quantity, if reported. */
+  /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
   /**
    * True if only a server with an API key can set the metadata. Other metadata counts only if it

@@ -102,7 +102,7 @@ export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** Returns the Problem for a failed call. Only the operator sees its cause. */
+/** Returns the Problem for a failed call. Only the operator sees `cause`. */
 export function providerProblem(provider: string, cause: unknown): Problem {
   return new Problem("billing-failed", `Cannot do this: the billing provider ${provider} failed`, {
     cause,

@@ -57,7 +57,7 @@ export interface TimedSignatureHeader {
   readonly separator: string;
   /** The name of the pair with the time, in seconds since 1970. */
   readonly time: string;
-  /** The name of the pairs with codes in hexadecimal. There can be several during a rotation. */
+  /** The name of the pairs with hexadecimal codes: several pairs while secrets are rotated. */
   readonly code: string;
   /** The string between the time and the body in the signed text. */
   readonly joint: string;
@@ -101,7 +101,6 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
   return value;
 }
 
-/** Parses a header that consists of `name=value` pairs. */
 function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
   return header.split(separator).map((pair) => {
     const at = pair.indexOf("=");

@@ -14,7 +14,7 @@ import { parseCheckoutBody } from "./checkout_body.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 
-/** Returns the account, customer or e-mail address of a user, or undefined if there is none. */
+/** Returns a user's account id, customer id or email address, or undefined if there is none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
 
 /** The deployer's functions that determine who pays. Request bodies cannot override the results. */
@@ -23,7 +23,7 @@ export interface BillingResolvers {
   readonly account?: UserResolver | undefined;
   /** Returns the provider's customer id. Default: the customer who has paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email address to prefill. Default: the address in the user or in the request. */
+  /** Returns the email address to prefill. Default: the user's email, else the request's. */
   readonly customerEmail?: UserResolver | undefined;
 }
 

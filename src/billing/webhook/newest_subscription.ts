@@ -9,7 +9,7 @@ interface ReportedSubscription {
   /** The time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** The time since which the subscription has had its price and quantity, if reported. */
+  /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
   /** True if the event says that the subscription was created. */
   readonly isFirst?: boolean;
@@ -73,9 +73,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. If the times are equal, reads the state from the provider,
-   * because Stripe's times have whole seconds. The state from the provider can be newer than the
-   * next event, so the next event causes another read.
+   * Returns the newer of two states. Stripe's times have whole seconds, so if the times are equal,
+   * the current state is read from the provider. The read state can be newer than the event that
+   * arrives next. Therefore that event causes another read.
    */
   async #newer(
     known: ReportedSubscription,
@@ -139,8 +139,8 @@ export class AccountLinks {
 
   /**
    * Assigns a customer to an account, in place of the account's previous customer. Returns false if
-   * the customer remains assigned to another account. This happens if the provider finds customers
-   * by an unverified email address: then only the deployer may move a customer.
+   * the customer remains assigned to another account: if the provider finds customers by an
+   * unverified email address, only the deployer may assign a customer to a new account.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

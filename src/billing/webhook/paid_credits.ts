@@ -58,7 +58,7 @@ function creditsOf(
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
     const amount = line.amount ?? payment.netAmount ?? payment.amount;
-    // A credit note has a negative amount.
+    // A line with a negative amount is a credit note, for which nothing was bought.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
@@ -132,7 +132,7 @@ export interface SubscriptionTerms
   readonly heldFrom?: string;
   /** A time after `since`. According to the provider, the terms still applied at that time. */
   readonly heldUntil?: string;
-  /** From this time until the next stored terms, terms are unknown, because some were dropped. */
+  /** Terms from this time until the next stored terms were dropped, and so are unknown. */
   readonly unknownFrom?: string;
 }
 
@@ -146,8 +146,8 @@ export function termsOfReportedState(
 
 /**
  * Adds terms to the history of a subscription, ordered by their start. Events arrive in any order,
- * so outdated terms are added, too. Only the first and the newest 50 terms are kept, with the time
- * from which other terms may be missing.
+ * so outdated terms are added, too. Only the first and the newest 50 terms are kept. `unknownFrom`
+ * of the first terms is then the start of the dropped terms.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -193,7 +193,7 @@ function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A renewal moves the end of the period, and a change within the period does not.
+  // A renewal moves the end of the period, but a change within the period does not.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));

@@ -27,8 +27,9 @@ export interface WebhookCallbacks {
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event, or undefined to use the account in the metadata. A browser can
-   * set the metadata of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe.
+   * Returns the account of an event, or undefined to use the account in the metadata. Do not trust
+   * the metadata of Paddle and Lemon Squeezy, or `client_reference_id` of Stripe: a browser can set
+   * them.
    */
   readonly resolveAccount?: ((event: BillingEvent) => MaybePromise<string | undefined>) | undefined;
 }
@@ -226,7 +227,7 @@ export class Webhook {
   }
 }
 
-/** Returns true if this reason is normal. The service then does not report the payment. */
+/** Returns true for normal reasons to grant no credits. The service reports only other reasons. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
@@ -237,7 +238,7 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** Returns the members that `onEvent` receives as the provider sent them. */
+/** Returns the members of an event that `onEvent` receives unchanged. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...compact({ customerId, metadata }), raw };

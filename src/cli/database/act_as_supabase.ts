@@ -5,7 +5,7 @@ import { jwtAuth } from "../../identity/jwt/jwt_auth.ts";
 import type { Claims } from "../../identity/jwt/jwt_auth_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The options of an app in which users act as roles of Supabase, and these roles. */
+/** The roles of Supabase, and the options of an app whose users act as these roles. */
 export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
   readonly roles: readonly string[];
   readonly scopes: ReturnType<typeof byDatabase>;

@@ -48,9 +48,9 @@ export function readAdditions(
 }
 
 /**
- * Parses the value of `--schema`: names of schemas with commas between, or `*` for all. A name with
- * a comma or a quote must be in double quotes, as in SQL. Upper case is kept without quotes.
- * Returns null for an invalid list.
+ * Parses the value of `--schema`: names separated by commas, or `*` for all schemas. A name with a
+ * comma or a quote must be in double quotes, as in SQL. Unlike in SQL, a name keeps its upper case
+ * even without quotes. Returns null for an invalid list.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];

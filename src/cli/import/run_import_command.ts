@@ -46,7 +46,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints the errors with their lines, the unwritten lines, and the number of written rows. */
+/** Prints errors with line numbers, ranges of unwritten lines, and the number of written rows. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];

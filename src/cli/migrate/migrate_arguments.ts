@@ -37,7 +37,7 @@ export function parseMigrateArguments(args: readonly string[]) {
   };
 }
 
-/** Reads the options that say what happens with the files of a folder: at most one of them. */
+/** Reads `--baseline`, `--resume`, `--check`, `--down` and `--write`, which exclude each other. */
 function readFileOptions(
   words: CommandWords<"baseline" | "resume" | "down" | "write" | "check">,
   migrations: string | null,

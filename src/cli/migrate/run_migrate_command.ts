@@ -160,7 +160,7 @@ interface MigrateTerminal {
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Applies the SQL files of a folder, only records them as applied, or undoes applied files. */
+/** Runs the SQL files of a folder, records them as applied without a run, or undoes them. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },

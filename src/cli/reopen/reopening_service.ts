@@ -24,7 +24,7 @@ interface ReopeningOptions {
 
 /**
  * Opens a service for the tables of a database, and opens it again when the tables have changed.
- * New requests then go to the new app. If it cannot be opened, the old app continues.
+ * New requests then go to the new app. If the new app cannot be opened, the old app continues.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
@@ -44,7 +44,6 @@ class ReopeningService {
   #installed = "";
   /** The schema version that the last check found; null if the database did not respond. */
   #version: string | null = null;
-  /** The check after a failed statement, or null. */
   #checkOfFailure: Promise<void> | null = null;
   /** The comparison of the tables in progress, or null. It can open a new app. */
   #comparing: Promise<void> | null = null;
@@ -115,7 +114,7 @@ class ReopeningService {
     void this.#check();
   }
 
-  /** Checks the tables when another program sends a signal to the database driver of a service. */
+  /** Checks the tables whenever the database driver receives a signal from another program. */
   #listen({ service }: OpenService): void {
     const before = this.#channel;
     const check = () => void this.#outside(() => this.#check());
@@ -123,12 +122,12 @@ class ReopeningService {
     void before?.close();
   }
 
-  /** Opens an app. The app's runtime can find out if tables may have changed since the opening. */
+  /** Opens an app, which can ask by `tablesChanged` if tables may have changed since then. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#check());
-      // Opening the next app can take longer than a request may wait for it.
+      // If the next app takes too long to open, the check ends before the comparison does.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
     };
@@ -262,7 +261,7 @@ const maxWaitMs = 2_000;
 /** A random secret for several apps that have no secret in their configuration. */
 interface SharedSecret {
   readonly secret: string;
-  /** The last words of the warning "cursors end with this process". Null for no warning. */
+  /** The end of the warning "cursors end with …", e.g. "this process". Null for no warning. */
   readonly endsWith: string | null;
 }
 

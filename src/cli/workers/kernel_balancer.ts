@@ -3,8 +3,8 @@ import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 
 /**
  * Distributes the connections to one port among the workers. The workers share the port, and the
- * kernel chooses a worker for each connection. A worker that retires (is replaced) first receives
- * no more new connections, so that no connection waits in its queue when its socket closes.
+ * kernel chooses a worker for each connection. A worker that retires (is replaced) receives no new
+ * connections for a while before its socket closes, so that the socket's queue is then empty.
  */
 export class KernelBalancer {
   readonly #host: string;
@@ -20,7 +20,7 @@ export class KernelBalancer {
     this.#port = port;
   }
 
-  /** Returns the message that makes a worker listen. Workers start to listen one by one. */
+  /** Returns the message that makes a worker listen. Only one worker at a time may start. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }

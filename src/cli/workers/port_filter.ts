@@ -2,8 +2,8 @@ import type { LeftOutSocket } from "./worker_process.ts";
 
 /**
  * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections. The kernel runs
- * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that closes
- * resets the connections in its queue, so it is excluded first until its queue is empty.
+ * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a socket resets
+ * the connections in its queue. Therefore a socket is excluded, and closed when its queue is empty.
  *
  * `leftOut` contains the index of the excluded socket, and the number of all sockets of the port.
  * The sockets have the order in which they began to listen. When a socket closes, the last socket

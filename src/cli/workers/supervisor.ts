@@ -79,14 +79,14 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Orders a worker to retire: it finishes its requests while others get new connections. */
+  /** Orders a worker to retire: it finishes its requests, and other workers get new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers and waits until they end. With null, the workers already have the signal. */
+  /** Stops all workers and waits for their end. `signal` is null if they already have it. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {

@@ -21,7 +21,6 @@ export class WorkerEnded extends Error {
 /** A worker process. If it ends before it sends a report, the promise for this report rejects. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
-/** Called when a worker starts or stops accepting connections. */
 interface PortEvents {
   /** Called when the worker listens at this port, or listens again after a failure. */
   onListening(port: number): void;

@@ -40,8 +40,8 @@ export function createRowWrites(transport: Transport) {
 
   return {
     /**
-     * Sends a write after earlier writes of the same row, with the row's ETag as the user saw it.
-     * Rejects if the service refuses this write or the previous write of the row.
+     * Sends a write after earlier writes of the same row. `seenTag` is the ETag of the row as the
+     * user saw it. Rejects if the service refuses this write or the previous write of the row.
      */
     async send(key: string, seenTag: string | undefined, one: ClientRequest) {
       const id = randomId();

@@ -28,7 +28,7 @@ export interface OpenLists {
   readonly all: Set<OpenList>;
   /** The overlays of unconfirmed writes. Null if the program uses no outbox. */
   overlays: ShownOverlays | null;
-  /** Number of requested streams. A stream has all writes acknowledged before it was requested. */
+  /** Number of requested streams. A stream contains all writes acknowledged before its request. */
   asked: number;
 }
 

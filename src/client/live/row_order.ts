@@ -76,8 +76,8 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
 }
 
 /**
- * Returns the double nearest to a number, or NaN for a string. In a column of numbers and strings,
- * a JSON string of digits is a string.
+ * Returns the double nearest to a number, or NaN for a string. A JSON string of digits is a number
+ * in a column of numbers, and a string in a column of numbers and strings (type `any`).
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||

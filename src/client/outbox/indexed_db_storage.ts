@@ -38,7 +38,7 @@ export async function indexedDbStorage(
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** Runs `work` in a transaction. After the commit, calls the returned function for the result. */
+  /** Runs `work` in a transaction. After the commit, the function from `work` reads the result. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Safari closes the databases of hidden pages, sometimes without an event.

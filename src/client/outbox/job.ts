@@ -101,7 +101,7 @@ export function discardedJob(
   return { ...refusedJob(job, new ServiceError(slug, message)), state: "discarded" };
 }
 
-/** Returns the members of a job whose request was not sent yet, with a new idempotency key. */
+/** Returns the members of a job for a new, unsent request, including a new idempotency key. */
 export function newJobRequest(
   { randomId, now }: ClientEnvironment,
 ): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {

@@ -21,7 +21,7 @@ export function newJob(
 ): Job {
   const id = environment.randomId();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
-  // The cast is safe: a target that refers to no creating write is a key.
+  // The cast is safe: a target that is no reference to a write is a key.
   const path = creation === null
     ? `${resource}/${keyPath(target as KeyInput)}`
     : created.get(creation)?.path ?? resource;
@@ -43,9 +43,9 @@ export function newJob(
 }
 
 /**
- * Returns a row's ETag after the sent requests that lists still show as overlays. If a list already
- * has a newer version of the row, the user sees old overlays over the new version. The returned
- * ETag is then outdated, so that the service reports a conflict.
+ * Returns the ETag of a row as lists show it: with the effects of sent requests that the lists have
+ * not received yet. If a list has received a newer row, the user sees old effects on the new row.
+ * The returned ETag is then outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;

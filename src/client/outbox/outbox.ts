@@ -42,7 +42,7 @@ export interface Write<Row> {
 
 /** A row from the service. `_etag` is present if the resource has ETags. */
 export interface WithTag {
-  /** The row's ETag. The option `base` may contain it. */
+  /** The row's ETag. A later write is sent with it if the write's option `base` contains it. */
   readonly _etag?: string;
 }
 

@@ -9,7 +9,7 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   /** Stores that an attempt begins, and the path and ETag that the row has after earlier jobs. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job from the storage. Shows its end, with the response's row. */
+  /** Removes a sent or discarded job from the storage and all tabs. `row` is the response's row. */
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs, so that this tab knows the jobs of all tabs. */
   sync(): Promise<void>;
@@ -32,14 +32,14 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // The job gets a new key only after its old request was refused or replaced.
+    // A new key replaces a refused or outdated request, for which no other job must wait now.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }
 
   /**
-   * Updates the jobs that wait for this job's request, after the request was sent or given up. If
-   * it was given up, these jobs then wait for the request before it.
+   * Updates the jobs that wait for this job's request, after the request was sent or given up.
+   * After a request was given up, these jobs wait for the request for which this job waited.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;

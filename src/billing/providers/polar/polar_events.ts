@@ -5,7 +5,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const polarName = "polar";
 
-/** Reads an event of Polar, whose `id` is in a header. Throws a 400 if the body is no event. */
+/** Reads an event of Polar. A header contains its `id`. Throws a 400 if the body is no event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");
@@ -18,7 +18,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
-    // The URL of a checkout link of Polar can set only `reference_id` and `utm_…`.
+    // The account is trusted: a checkout link's URL can set only `reference_id` and `utm_…`.
     isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
@@ -76,7 +76,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** Returns true if a payment is for a change of plan, and a customer balance paid a part of it. */
+/** Returns true if a payment for a change of plan was partly paid from a customer balance. */
 function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
@@ -84,7 +84,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** Returns the price of an order's only product, or an empty list if its id is missing. */
+/** Returns the price of an order's only product; an empty list if no product or price has an id. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
@@ -93,7 +93,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // Without a credit (an item with a negative amount), only a discount makes an order free.
+  // If a credit (an item with a negative amount) reduced `total`, the sum is the real price.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
@@ -109,7 +109,7 @@ function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): reado
   return [product, ...prices].filter((id) => id !== undefined);
 }
 
-/** Converts a Polar subscription. Returns null for another object. */
+/** Converts a Polar subscription. Returns null if the object is no subscription. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

@@ -13,8 +13,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const stripeName = "stripe";
 
 /**
- * Reads an event of Stripe, also of API versions before 2025: a webhook endpoint keeps the version
- * with which it was created. Throws a 400 if the body is not an event.
+ * Reads an event of Stripe. The event can have the format of an API version before 2025, because a
+ * webhook endpoint keeps its first version. Throws a 400 if the body is not an event.
  */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
@@ -123,7 +123,7 @@ const changeReasons: ReadonlySet<string> = new Set([
   "subscription_threshold",
 ]);
 
-/** Returns true if a customer balance paid a part of a plan change. This grants no credits. */
+/** Returns true if a customer balance partly paid a plan change. The change grants no credits. */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
   if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {
@@ -152,7 +152,7 @@ export function invoicePrices(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // Without a credit (a negative line), only discounts or credit notes make an invoice free.
+  // If only a credit (a negative line) reduces the net amount to 0, the lines are not free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -164,7 +164,7 @@ export function invoicePrices(
     return [{
       ids: [id],
       quantity: line.quantityOrNull(),
-      // A change of plan during a trial buys nothing.
+      // A change of plan that costs nothing, e.g. during a trial, counts as a proration.
       isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
       ...compact({ amount }),
     }];

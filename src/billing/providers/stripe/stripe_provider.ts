@@ -135,7 +135,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // Stripe creates a customer for a payment only on request. Later events name the customer.
+    // Later events may name only the customer. A payment creates a customer only on request.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -144,8 +144,8 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Reports usage to the meter of the item's price, for the subscription's customer. Stripe accepts
- * usage only by meters (https://docs.stripe.com/billing/subscriptions/usage-based).
+ * Sends usage to the meter of the item's price, as usage by the customer who has subscribed. Stripe
+ * accepts usage only by meters (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
@@ -174,8 +174,8 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
 }
 
 /**
- * Returns all prices of an event: an invoice's event contains only ten lines. For a payment link,
- * the metadata has no prices, because the service did not create the link.
+ * Reads all prices of an event from Stripe, because the event may lack some: an invoice's event
+ * contains at most ten lines, and the metadata of a payment link contains no prices.
  */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
