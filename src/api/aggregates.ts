@@ -26,9 +26,9 @@ export interface AggregateOptions<
   readonly min?: readonly Min[] | undefined;
   /** The fields whose maximum values are computed. */
   readonly max?: readonly Max[] | undefined;
-  /** A filter that compares the keys and metrics of groups, such as `count` and `sum_price`. */
+  /** A filter on the keys and metrics of groups, for instance on `count` or `sum_price`. */
   readonly having?: FilterInput | undefined;
-  /** Keys and metrics to order by, such as `-count`. */
+  /** The keys and metrics that order the groups. `-` means descending, as in `-count`. */
   readonly orderBy?: readonly string[] | undefined;
   /** The maximum number of groups. Default: 1000. */
   readonly limit?: number | undefined;

@@ -1,8 +1,8 @@
 import type { Transport } from "./transport.ts";
 
 /**
- * The key under which a client and each of its resources expose the transport. Separately imported
- * parts of the client use this key. If this package is loaded twice, both copies have the same key.
+ * The key under which a client and each of its resources expose the transport. Functions outside
+ * the client, such as `createOutbox`, read this key. Two copies of the package have the same key.
  */
 export const handle: unique symbol = Symbol.for("resource-api");
 

@@ -18,7 +18,7 @@ export type MetricOfGroup<
 };
 
 /**
- * @internal The types of the metrics of a field, by the type of the field. The service returns a
+ * @internal The types of a field's metrics. `Value` is the type of the field. The service returns a
  * number as a string if a double cannot represent it, so the sum of integers can be a string. An
  * average of integers is a number.
  */
@@ -31,7 +31,7 @@ export interface MetricResults<Value> {
   value: Value;
 }
 
-/** @internal The metrics that an item of `include` requests, such as `sum:a,b`; else `never`. */
+/** @internal The metrics that an item of `include` requests, such as `sum:a,b`, or `never`. */
 export type MetricsIn<Item> = Item extends `${infer Path}(${infer Options}`
   ? Path extends `${string}.${string}` ? never
   : Options extends `${string}include:${string}` ? never

@@ -9,7 +9,7 @@ export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
 
-/** An `Api`: a type that describes the resources of a service. Paths are the member names. */
+/** An `Api`: a type with a member for each resource of a service. The member's name is the path. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
 
 /** The requests that a client can send to one resource. */
@@ -102,7 +102,7 @@ export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource, Options = RowWriteOptions> {
-  /** Creates a row. With `on`, changes the row with the same unique key if that row exists. */
+  /** Creates a row. With the option `on`, changes the row that has the same unique key, if any. */
   create(body: R["create"], options?: Options & UniqueKeyOption<R>): Promise<Tagged<R["row"]>>;
 }
 
@@ -139,8 +139,8 @@ export interface CreateBatches<R extends ApiResource> {
   ): Promise<R["row"][]>;
   /**
    * Creates any number of rows in successive batches, and returns the number of rows. If a batch
-   * fails, the rows of earlier batches remain. The last call of `onProgress` received the number of
-   * these rows.
+   * fails, the rows of earlier batches remain. The last number that `onProgress` received is the
+   * number of these rows.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
@@ -195,11 +195,11 @@ export interface RowWriteOptions extends WriteRequestOptions {
 
 /** The options of a write that can depend on the row's ETag. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
-  /** The ETag that the client has read. If the row has changed since, throws a ConflictError. */
+  /** The ETag that the client has read. If the row has a newer ETag, throws a ConflictError. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of a write that creates a row, or changes the row with an equal unique key. */
+/** The option of a write that creates a row, or changes a stored row with the same unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
   /**
    * The field, or the fields, of the unique key that identifies a row, for example `"email"`. The
@@ -244,16 +244,16 @@ export interface ImportOptionsOf extends RequestOptions {
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
-  /** Called after each request with the number of rows written so far. */
+  /** Called with the number of rows written so far, after each request. */
   readonly onProgress?: ((count: number) => void) | undefined;
   /** The idempotency key of the import. A repeated import with this key writes no row twice. */
   readonly idempotencyKey?: string | undefined;
 }
 
 /**
- * The body that replaces a row: the body that creates a row, without the fields that no update may
- * change. It can also change related rows, as the body of an update can. `Relations` are the names
- * of the relations, or `never` if the compiler does not know the names.
+ * The body that replaces a row: the fields of a new row, and the members of an update that change
+ * related rows. Fields that no update may change are optional. `Relations` are the names of the
+ * relations, or `never` if the compiler does not know the names.
  */
 export type ReplaceBody<
   R extends ApiResource,

@@ -129,9 +129,9 @@ export interface ApiResource {
   readonly operations?: ApiOperation;
 }
 
-/** An operation without a body type. An `Api` names such operations in the member `operations`. */
+/** The operations for which an `Api` has no body types, so that `operations` must list them. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
-/** @internal `true` if a resource has an operation, or `false` if its `Api` excludes it. */
+/** @internal `true` if a resource has an operation; `false` if `operations` omits it. */
 export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
   { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;

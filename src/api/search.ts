@@ -2,7 +2,7 @@ import type { FilterInput, RequestOptions } from "./read_options.ts";
 
 /** The input of a search. */
 export interface SearchInput extends RequestOptions {
-  /** The words to find. A row must contain every word. The last word can be the start of a word. */
+  /** The words to find. A row must contain every word. The last word also matches as a prefix. */
   readonly q: string;
   /** The rows to search. Default: all rows. */
   readonly filter?: FilterInput | undefined;

@@ -87,9 +87,9 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   close(): Promise<void>;
   /** The metrics of the app, or null if the option `observability` disables them. */
   readonly metrics: Metrics | null;
-  /** The search outbox, or null if `kv` is not set or no resource uses the outbox. */
+  /** The queue of rows to index for search, or null if `kv` is not set or no resource uses it. */
   readonly searchOutbox: SearchOutbox | null;
-  /** The resources that the app serves, for a start message or a description. */
+  /** Summaries of the resources that the app serves, for instance for a message at its start. */
   readonly resources: readonly ResourceSummary[];
   /** Returns the schema of `GET /__service/schema`, even if that route is disabled. */
   schema(): ServiceSchema;

@@ -22,7 +22,7 @@ import { catching } from "../runtime/maybe_promise.ts";
 export interface RequestObservers {
   readonly findRoute: FindRoute;
   readonly metrics: RequestMetrics | null;
-  /** Receives an observation of each request; null if no observer wants them. */
+  /** Receives an observation of each request; null if requests are not reported. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }
@@ -76,7 +76,7 @@ function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
 export interface AppObservability {
   readonly metrics: Metrics | null;
   readonly runtime: Runtime;
-  /** Returns the configuration, with drivers that measure statements if metrics or spans are on. */
+  /** Returns the configuration. If metrics or spans are on, its drivers measure statements. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns the app's `fetch`, wrapped for the enabled metrics, spans and logs of requests. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
@@ -92,7 +92,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // The observer of the metrics is not used here, because it would count each request again.
+  // This is not the observer that counts observations, because `requests` counts the requests.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   let tracing: Tracing | null = null;
@@ -141,7 +141,7 @@ function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   };
 }
 
-/** Returns the part of a {@link DriverWatch} that measures transactions and counts outcomes. */
+/** Returns the part of a {@link DriverWatch} that measures transactions by their outcome. */
 function createTransactionMetrics(
   metrics: Metrics,
   clock: Clock,

@@ -50,7 +50,7 @@ interface AppRoutesDependencies {
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  /** Logs the problems of responses. Null if logging them is disabled. */
+  /** Logs the responses that are problems. Null if this log is disabled. */
   readonly problems: ProblemLog | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
@@ -144,7 +144,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user. This does not count against the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The mount path is empty. A view only reads, so only its problem responses contain this path.
+  // The path is empty: a view only reads, so its responses contain a path only in problem types.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -181,7 +181,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // This app serves the pages about problem types, because their URLs begin with the app's path.
+    // The URLs of this inner app's problem types begin with `path`, so it serves their pages.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -25,8 +25,8 @@ export interface CheckedRow<Name extends string = string> {
   /** The values of the update, which must differ from the stored values. Default: no values. */
   readonly update?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * The operations that each user may do, separated by spaces, or `""`. For a stored row, these are
-   * `read`, `read.FIELD`, `update`, `delete` and `subscribe`. For a new row, `create`.
+   * The operations that each user may do, separated by spaces; `""` if the user may do nothing. For
+   * a stored row: `read`, `read.FIELD`, `update`, `delete`, `subscribe`. For a new row: `create`.
    */
   readonly rights: { readonly [user in Name]: string };
 }
@@ -97,7 +97,7 @@ export async function checkRights<Name extends string>(
 
 const ofStoredRows = ["read", "update", "delete", "subscribe"];
 
-/** Returns the operations to try for all users, with each `read.FIELD` that any user may have. */
+/** Returns the operations to try for all users, including each `read.FIELD` in their rights. */
 function operationsOf({ create, rights }: CheckedRow, description: string): readonly string[] {
   const known = create === undefined ? ofStoredRows : ["create"];
   const words = Object.values(rights).flatMap(wordsOf);
@@ -196,7 +196,7 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user cannot filter by the key. A list has the scope of `get`, and `get` has succeeded.
+    // The user cannot filter by the key. A list has the scope of `get`, so `get` proves the right.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

@@ -161,7 +161,7 @@ export interface AuthOptions {
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
   /**
-   * How long the service uses a session, API key or account before the next read from the store, in
+   * How long the service trusts a session, API key or account before it reads the store again, in
    * milliseconds. Applies to requests and to open streams. Default: 5,000.
    */
   readonly recheckMs?: number | undefined;
@@ -171,8 +171,8 @@ export interface AuthOptions {
    */
   readonly routes?: Router | undefined;
   /**
-   * Example users. The service tests each scope that is a plain function with these users, and does
-   * not start if a scope is invalid. Policies have their own example users. Default: none.
+   * Example users, with which the service tests each scope that is a plain function. The service
+   * does not start if a scope is invalid. Policies have their own example users. Default: none.
    */
   readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */

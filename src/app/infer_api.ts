@@ -38,7 +38,7 @@ import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_lik
 export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =
   InferredApi<TypesOfDefinition<Config["resources"][number]>>;
 
-/** The types of an app's resources, if the compiler can infer them. */
+/** The types of an app's resources, or {@link AnyApi} if the compiler cannot infer them. */
 export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   infer Types extends ResourceTypes
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
@@ -61,7 +61,7 @@ export type InferredApi<All extends ResourceTypes> = {
   };
 };
 
-/** @internal The types of the resources in a union of definitions, if the compiler infers them. */
+/** @internal The types of the resources in a union of definitions; `never` if not inferred. */
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
   : never;
 
@@ -114,7 +114,7 @@ export type InferredUpdate<Types extends ResourceTypes, All extends ResourceType
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
 
-/** @internal The members for relations in a body that creates (`new`) or changes a row. */
+/** @internal The members for relations in the body of a create (`new`) or update (`stored`). */
 export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,

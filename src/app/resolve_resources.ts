@@ -42,7 +42,7 @@ export interface ResolveResourcesDependencies {
 export interface ActAsRoleRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns a function that finds a caller's rights to columns. Null if no role lacks a right. */
+  /** Returns a function that finds a caller's column rights; null if all roles have all rights. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns a driver whose role can read the whole table, or null if no role can read it. */
   driverOf(table: TableInfo): Driver | null;
@@ -117,7 +117,7 @@ export function resolveResources(
   };
 }
 
-/** Returns the path by which code finds a resource: below the base path, and decoded. */
+/** Returns a resource's path for calls from code: below the base path, and decoded. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

@@ -20,9 +20,9 @@ import { sql, tableName, toStatement } from "../sql/fragment.ts";
  * Tests the scopes of the resources before the service starts: policies with their own example
  * users, other functions with the users of `samples`, and public functions. Each result is
  * resolved, compiled and sent to the database, which reads no rows. Throws a plain Error for the
- * first scope with a fault. If a function throws with the default example user, the service only
- * logs a notice, because the function may need more members of the user. Another notice advises an
- * index for each relation that a scope follows without an index.
+ * first scope with a fault. If a public function throws, or a policy throws for the default example
+ * user (which may lack members), the service only logs a notice. Another notice advises an index
+ * for each relation that a scope follows without an index.
  */
 export async function tryScopes(
   resources: readonly Resource[],
@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports once each column by which a scope finds related rows without an index. */
+/** Reports each column by which a scope finds related rows without an index, but only once. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {
@@ -106,7 +106,7 @@ const enumOperators: ReadonlySet<Operator> = new Set([
   ...[equalOperator, notEqualOperator, inOperator],
 ]);
 
-/** Sends a statement with the filter. The database parses it, but evaluates it for no row. */
+/** Sends a statement with the filter. The database parses the filter, but evaluates no row. */
 async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): Promise<void> {
   const { dialect } = driver;
   const condition = compileFilter(filter, dialect);

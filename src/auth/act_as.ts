@@ -87,7 +87,7 @@ export function byDatabase(
   };
 }
 
-/** Returns true if a scope of a resource leaves the rights to the database's policies. */
+/** Returns true if a scope of a resource is from {@link byDatabase}, and so grants all rows. */
 export function needsPolicies(auth: ScopeOptions | undefined): boolean {
   return Object.values(auth ?? {}).some((scope) => scope === byPolicies);
 }

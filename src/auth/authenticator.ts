@@ -80,7 +80,7 @@ export interface Router {
 /** Finds the user of each request's credential, and the time when the credential ends. */
 export type Credentials = ReturnType<typeof createCredentials>;
 
-/** Creates the credentials of an app. Calls the authenticators in the order of the list. */
+/** Creates an app's {@link Credentials}, which call the authenticators in the order of the list. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,
@@ -107,8 +107,8 @@ export function createCredentials(
 
   return {
     /**
-     * Identifies the sender of a request by the first authenticator that recognizes a credential;
-     * null if none does. Throws or rejects with a 401 for an invalid credential.
+     * Returns the user of a request from the first authenticator that recognizes a credential, or
+     * null if no authenticator does. Throws or rejects with a 401 for an invalid credential.
      */
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */

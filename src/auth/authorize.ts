@@ -94,7 +94,7 @@ function grant(access: Access, user: User | null, rows: Filter, visible: Filter)
   return { access, user, rows, visible } as Grant;
 }
 
-/** The kinds of access that scopes grant. An operation needs the kind of its effect on rows. */
+/** The kinds of access that scopes grant. For instance, listing and counting rows needs `read`. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
@@ -124,8 +124,8 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * The rows that every caller may access, even without a user: all rows with `true`, or the rows
- * that match a function's filter. A user may also access the rows of the user's scope.
+ * The rows that every caller may access, even without a user. `true` means all rows. A function
+ * returns the filter of these rows. A user may also access the rows of the user's scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */

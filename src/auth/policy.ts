@@ -84,7 +84,7 @@ export function policy<U extends User = User, Of = AnyTable>(
         throw cause instanceof RuleFault ? new RuleFault(named(cause), { cause }) : cause;
       }
     });
-  // The cast is safe: without the option, policies are tried with a user that has only an id.
+  // This user may lack members of `U`. If the policy then throws, the service only logs a notice.
   const sampleUsers = samples ?? [{ id: "sample" } as U];
   return Object.assign(describe, {
     policyName: name,

@@ -49,7 +49,7 @@ export interface BillingSubscription {
  * `no-plan`: the paid prices belong to no plan. `no-credits`: the paid plans have no credits.
  * `quantity`: the quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a
  * change of plan was not paid with money. `unknown-price`: the provider does not report which
- * prices were paid. `other-event`: another event, such as that of the invoice, grants the credits.
+ * prices were paid. `other-event`: another event, such as the invoice event, grants the credits.
  * `no-account`: the payment names no account.
  */
 export type NotGranted =

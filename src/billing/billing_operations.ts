@@ -62,8 +62,8 @@ interface BillingOperationsOptions {
 }
 
 /**
- * The operations at the provider. They throw a 501 `billing-unsupported` if the provider does not
- * offer the operation, and a 502 `billing-failed` if it refuses or does not respond.
+ * The operations that the provider performs. They throw a 501 `billing-unsupported` if the provider
+ * lacks the operation, and a 502 `billing-failed` if the provider refuses or does not respond.
  */
 export interface BillingOperations
   extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
@@ -187,7 +187,7 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all secrets verify codes. Null: a random stored secret. */
+  /** The first secret creates codes, and all verify them. If null, a stored random secret does. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;

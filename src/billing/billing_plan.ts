@@ -20,7 +20,6 @@ export interface BillingPlan {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Defines an option for a string of 1 to 200 characters, without control characters. */
 function shortText() {
   return testedValue<string>(
     "a text of 1 to 200 characters",

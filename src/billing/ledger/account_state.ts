@@ -37,7 +37,6 @@ export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 export class Entries {
   #state: AccountState;
   readonly #at: string;
-  /** The entries that the operation has added so far. */
   readonly entries: LedgerEntry[] = [];
 
   /** Starts with the current state of an account. `now` is in milliseconds since 1970. */

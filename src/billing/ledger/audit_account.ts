@@ -10,7 +10,7 @@ export interface AccountAudit {
   readonly account: string;
   /** The stored balance of the account. */
   readonly balance: number;
-  /** The sum of all entries. If it is not the balance, an entry or the balance is wrong. */
+  /** The sum of all entries. If it differs from the balance, an entry or the balance is wrong. */
   readonly sum: number;
   /** Number of entries that were summed. */
   readonly entries: number;

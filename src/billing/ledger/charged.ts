@@ -8,7 +8,7 @@ export interface ChargeOptions<Context, Input> {
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);
   /** Returns the name of the account that pays. Default: the id of the user. */
   readonly account?: ((context: Context, input: Input) => MaybePromise<string>) | undefined;
-  /** The reason that the account's history shows. */
+  /** The reason to show in the account's history. */
   readonly reason?: string | undefined;
   /** How long the handler may take, in milliseconds. Default: 600,000. */
   readonly expiresInMs?: number | undefined;

@@ -6,7 +6,7 @@ import { showValue } from "../../problem/show_value.ts";
 
 /** The options of every operation that changes a balance. */
 export interface LedgerNote {
-  /** Reason that the history shows: at most 200 characters. */
+  /** Reason to show in the account's history: at most 200 characters. */
   readonly reason?: string | undefined;
   /**
    * Idempotency key of 1 to 255 characters. A repetition with the same key and amount changes
@@ -82,9 +82,9 @@ export interface FoundGrant {
 
 /**
  * The credits ledger: an integer balance for each account, and the entries that add up to it.
- * Entries never change. Each operation is one commit to the key-value store, which fails if another
- * operation has changed the balance. Therefore concurrent callers in any number of processes never
- * consume more credits than an account has.
+ * Entries never change. Each operation is one commit to the key-value store. The commit fails if
+ * another operation has changed the balance. Therefore concurrent callers, in any number of
+ * processes, never consume more credits than an account has.
  *
  * Amounts are whole numbers from 1 to 2^53 − 1; other amounts fail with 422. If the store does not
  * respond, an operation rejects with a `StoreError`, which clients receive as a 503. The operation
@@ -118,7 +118,7 @@ export interface CreditsLedger {
    * partial refund, pass the id of the refund as `key`, so that a repeated event counts once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /** Returns the account and credits of the grant with this key, or null without such a grant. */
+  /** Returns the account and credits of the grant with this key, or null if no grant has it. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
   /** Adds up the entries of one account or all accounts, and compares each sum with the balance. */
   audit(account?: string): Promise<readonly AccountAudit[]>;

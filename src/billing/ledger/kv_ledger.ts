@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // No other commit writes these entries. A stored entry proves that this commit succeeded.
+        // Entries come first: only this commit writes them, so a stored entry proves the commit.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -271,7 +271,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit, which then has about half of the permitted bytes. */
+/** Maximum number of changes in one commit. They fill about half of the largest possible commit. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */

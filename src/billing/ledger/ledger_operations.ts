@@ -34,7 +34,7 @@ export interface ReservationRecord extends Omit<OpenHold, "id"> {
   readonly state: ReservationState;
 }
 
-/** An operation's idempotency key, and its record if an earlier operation had the same key. */
+/** An idempotency key, and the record that an earlier operation stored under the key, if any. */
 export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;

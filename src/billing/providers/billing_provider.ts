@@ -42,7 +42,7 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata that names the account, for each field that the provider copies to invoices. */
+  /** Metadata that names the account. Set it in each field that the provider copies to invoices. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
@@ -76,7 +76,7 @@ export interface PaidPrice {
   readonly ids: readonly string[];
   /** The quantity as the provider reports it, perhaps invalid. */
   readonly quantity: number;
-  /** Amount after discounts, before a balance reduces it. Default: the payment's `netAmount`. */
+  /** Amount after discounts, but before customer credit. Default: the payment's `netAmount`. */
   readonly amount?: number;
   /** True if the price is for a part of a period, for instance after a change of plan. */
   readonly isProration?: boolean;
@@ -182,7 +182,7 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event lacks prices. Empty if there are too many. */
+  /** Returns all prices of a payment whose event lacks prices, or no prices if too many exist. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }
 

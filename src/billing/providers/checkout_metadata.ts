@@ -1,8 +1,8 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The names of metadata that only the service sets: it removes them from a browser's metadata.
- * `userId` is one of them, because it names the account if `accountId` is missing.
+ * The metadata members that only the service sets. It removes them from other metadata. `userId` is
+ * reserved, because it names the account if `accountId` is missing.
  */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,

@@ -44,7 +44,7 @@ export class JsonFields {
     return new JsonFields(this.#own(name));
   }
 
-  /** Returns the elements of a list field, or an empty list if there is none. */
+  /** Returns the elements of a list, or an empty list if the field is not a list. */
   list(name: string): readonly JsonFields[] {
     const value = this.#own(name);
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
@@ -90,7 +90,7 @@ const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
   ["incomplete_expired", "expired"],
 ]);
 
-/** Returns the members of an event about a subscription, or none if the subscription is null. */
+/** Returns an event's members about a subscription, or no members if the subscription is null. */
 export function subscriptionFacts(
   subscription: BillingSubscription | null,
 ): Pick<VendorEvent, "subscription" | "subscriptionId"> {
@@ -106,7 +106,7 @@ export function isMostlyCredit(cash: number | undefined, charged: number | undef
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
-/** Converts seconds since 1970 to RFC 3339. Returns undefined for undefined. */
+/** Converts seconds since 1970 to RFC 3339. Returns undefined if the time is out of range. */
 export function utcOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();

@@ -48,8 +48,8 @@ export const lemonSqueezyOptionRules = groupOf<LemonSqueezyOptions>()({
 
 /**
  * Returns the billing provider for Lemon Squeezy. The `priceId` of a plan is the id of a variant. A
- * checkout has one item. Deliveries have neither an id nor a time, so an old delivery can be sent
- * again. It grants nothing, because an order or invoice never grants credits a second time.
+ * checkout has one item. Deliveries have neither an id nor a time, so the service accepts a copy of
+ * an old delivery. The copy grants nothing: an order or invoice grants credits only once.
  *
  * @throws {Error} If an option is invalid. The message names the option.
  * @example
@@ -148,7 +148,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the price in the order that began a subscription, but only for the first invoice. */
+/** Returns the price in the order that began a subscription; empty for a later payment. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

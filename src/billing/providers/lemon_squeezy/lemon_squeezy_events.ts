@@ -139,7 +139,7 @@ function termsFacts(
   return { ...facts, ...compact({ itemChangedAt: lemonSqueezyItemChangedAt(data) }) };
 }
 
-/** Returns the time since which a subscription has had its variant and quantity, if reported. */
+/** Returns when a subscription got its current variant and quantity; undefined if unknown. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return utcOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }

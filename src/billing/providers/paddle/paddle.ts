@@ -241,7 +241,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 means a whole period, which also starts after a change of the interval.
+  // A rate of 1 means a whole period. A change of the interval starts a whole period, too.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
