@@ -115,7 +115,7 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // The caller is a user with an account or an API key.
+    // A caller with an account or an API key needs no token.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
@@ -181,7 +181,7 @@ export function checkToken(authorization: string | undefined, token: string): To
   return presented !== undefined && isSameSecret(presented, token) ? "right" : "wrong";
 }
 
-/** Creates a token of 192 random bits. It begins with `t_`, never with `-` like an option. */
+/** Creates a token of 192 random bits. Without `t_`, it could begin with `-` like an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

@@ -27,7 +27,7 @@ export async function runAccountCommand(command: KeysCommand | UsersCommand): Pr
   const { kind, action: { verb } } = command;
   const use = {
     action: "change accounts or API keys",
-    // Other commands make no sense with an empty store.
+    // Only these two commands make sense with a new, empty store.
     creates: verb === "add" || verb === "create",
     // Accounts in a table of the database need no key-value store.
     isOptional: kind === "users",

@@ -31,7 +31,7 @@ export async function configOfSource(
   });
   return {
     ...served,
-    // The app encrypts nothing, so a random secret will do. Without a secret, there is a warning.
+    // The app encrypts nothing. A random secret prevents the warning about a missing secret.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -40,7 +40,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // A response can be sent long after it was created.
+      // A response counts until it has been sent, which can be long after it was created.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }

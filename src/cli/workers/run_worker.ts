@@ -215,7 +215,7 @@ export function openSupervisorChannel() {
     listenOrder: listenOrder.promise,
     /** Resolves when the supervisor has ended for any reason. */
     lost: lost.promise,
-    /** Calls `taking` for each order after the first. */
+    /** Calls `taking` for each order except the order to listen. */
     onOrder(taking: (order: WorkerOrder) => void) {
       take = taking;
     },

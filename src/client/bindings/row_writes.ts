@@ -34,7 +34,7 @@ export function createRowWrites(transport: Transport) {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${plainTag(tag)} ${key}`, next);
-    // A row can return to an earlier state and ETag, so this entry could create a cycle.
+    // If a row returns to an earlier ETag, the old entry for this ETag would create a cycle.
     nextTags.delete(`${plainTag(next)} ${key}`);
   }
 

@@ -28,7 +28,7 @@ export class DirectConnection implements LiveConnection {
   /** Minimum delay before the next stream, in milliseconds; the service can set it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** Until this time, a page that becomes visible does not end a pause. */
+  /** The service asked for a pause until this time, so a visible page does not end the pause. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};

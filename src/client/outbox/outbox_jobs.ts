@@ -93,7 +93,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   /** Returns the position of a job, which may have been stored since the caller read the job. */
   const orderOf = ({ id, order }: Job) => jobs.get(id)?.order ?? order;
 
-  /** Sends a message to the other tabs. Does nothing if the channel is closed and would throw. */
+  /** Sends a message to the other tabs. Does nothing if aborted: a closed channel would throw. */
   function announce(message: readonly [Job, JobRow | null] | null = null): void {
     if (!signal.aborted) channel?.postMessage(message);
   }
@@ -129,7 +129,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
       );
       void queue(async () => {
         const stored = await adding;
-        // In the meantime, a read of the storage may have shown the job.
+        // Shows the job's position, unless a read of the storage has already shown the stored job.
         if (jobs.get(job.id)?.order === Infinity) show(stored);
       });
     },

@@ -105,7 +105,7 @@ function clientOf(
 ): Stripe {
   const url = baseUrl === undefined ? null : new URL(baseUrl);
   return new Stripe(apiKey, {
-    // Stripe's client for Node needs Node modules that some platforms lack.
+    // The default HTTP client of Stripe's library needs Node modules that some platforms lack.
     httpClient: Stripe.createFetchHttpClient(send),
     timeout: timeoutMs,
     telemetry: false,
