@@ -15,6 +15,7 @@ import {
 } from "../sql/fragment.ts";
 import { equalOperator, inOperator } from "../filter/operators/operator_registry.ts";
 import type { PathColumn, Plan, ReadPlan, RelatedColumn } from "../plan/plan.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type Key, keysFilter } from "../plan/key.ts";
 
@@ -276,14 +277,17 @@ export function withFunctionColumns(plan: Plan): Plan {
     const facts = { rows: rowsWithFunctions(table, used) };
     return { ...table, ...facts };
   };
-  if (plan.kind !== "related") return { ...plan, table: withUsed(plan.table) };
-  const { relation, relation: { steps: [first, second] } } = plan;
-  const last = second ?? first;
-  const step = { ...last, table: withUsed(last.table) };
-  return {
-    ...plan,
-    relation: { ...relation, steps: second === undefined ? [step] : [first, step] },
+  const toUsed = (relation: Relation): Relation => {
+    const { steps: [first, second] } = relation;
+    const last = second ?? first;
+    const step = { ...last, table: withUsed(last.table) };
+    return { ...relation, steps: second === undefined ? [step] : [first, step] };
   };
+  if (plan.kind === "related") return { ...plan, relation: toUsed(plan.relation) };
+  const table = withUsed(plan.table);
+  if (plan.kind !== "aggregate" || plan.relatedTo === undefined) return { ...plan, table };
+  const relatedTo = { ...plan.relatedTo, relation: toUsed(plan.relatedTo.relation) };
+  return { ...plan, table, relatedTo };
 }
 
 /**

@@ -243,6 +243,22 @@ testOnPostgres("computed columns of related rows, groups, exports and functions"
         JSON.parse(String(row))
       ),
     );
+    // Metrics of related rows failed with every computed column.
+    const metrics = "people(count:true;sum:score;max:full_name;min:next_day;filter:score>100)";
+    const ofPeople = (await sql(`SELECT count(*), sum(score(p)), max(full_name(p) COLLATE "C"),
+      min(next_day(p)) FROM people AS p WHERE team_id = 3 AND score(p) > 100`))[0];
+    const { _aggregates: { people } } = await data(`teams/3?select=id&include=${metrics}`);
+    assertEquals(
+      [people.count, people.sum.score, people.max.full_name, people.min.next_day],
+      [Number(ofPeople?.[0]), Number(ofPeople?.[1]), ofPeople?.[2], ofPeople?.[3]],
+    );
+    const deep = await data(
+      "people?limit=1&filter=team_id==3&orderBy=id&select=id&include=team(select:id;include:people(sum:score))",
+    );
+    assertEquals(
+      deep.items[0].team._aggregates.people.sum.score,
+      Number(await one("SELECT sum(score(p)) FROM people AS p WHERE team_id = 3")),
+    );
     assertEquals(
       (await ask("people?select=id,full_name&filter=id<3&format=csv")).body,
       "id,full_name\r\n1,First 1 Last 1\r\n2,First 2 Last 2\r\n",

@@ -129,7 +129,8 @@ async function loadOne(
   }
   const inner = { rows: found.rows, times: timesFound, path };
   const included = await loadAll(inner, view.include, loading);
-  const aggregated = metrics.length > 0 ? { metrics, groups: found.groups ?? [] } : null;
+  const readable = target.fields.selectable;
+  const aggregated = metrics.length > 0 ? { metrics, groups: found.groups ?? [], readable } : null;
   return { relation, view, read, placeOf, ...found, included, aggregated };
 }
 

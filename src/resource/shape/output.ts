@@ -62,6 +62,7 @@ export interface Included {
   readonly aggregated: {
     readonly metrics: readonly Metric[];
     readonly groups: readonly AggregateGroup[];
+    readonly readable: readonly ColumnInfo[];
   } | null;
 }
 
@@ -154,15 +155,15 @@ function presentIncluded(one: Included, around: readonly Record<string, unknown>
 
 /** Adds the metrics of related rows to their parents, as a member of `_aggregates`. */
 function presentAggregated(
-  { relation: { name }, view: { visible, safeNumbers }, places, placeOf }: Included,
-  { metrics, groups }: NonNullable<Included["aggregated"]>,
+  { relation: { name }, view: { safeNumbers }, places, placeOf }: Included,
+  { metrics, groups, readable }: NonNullable<Included["aggregated"]>,
   around: readonly Record<string, unknown>[],
 ): void {
   const withoutRows = {
     key: [],
     metrics: metrics.map((metric) => metric.name === "count" ? 0 : null),
   };
-  const view: GroupView = { keys: null, metrics, readable: visible, safeNumbers };
+  const view: GroupView = { keys: null, metrics, readable, safeNumbers };
   const shown = presentGroups([...groups, withoutRows], view);
   const byPlace = new Map(places.map((place, index) => [place, shown[index]]));
   around.forEach((row, index) => {
