@@ -33,6 +33,8 @@ CREATE FUNCTION films_since(since integer) RETURNS SETOF films STABLE LANGUAGE s
 CREATE FUNCTION best() RETURNS films STABLE LANGUAGE sql AS 'SELECT * FROM films WHERE id = 3';
 CREATE FUNCTION by_year(out_of integer) RETURNS TABLE (year integer, films bigint) STABLE LANGUAGE sql AS
   'SELECT year, count(*) FROM films WHERE id < out_of GROUP BY year';
+CREATE FUNCTION numbers_or_one(VARIADIC of integer[] DEFAULT '{1}') RETURNS SETOF integer IMMUTABLE
+  LANGUAGE sql AS 'SELECT unnest(of)';
 CREATE FUNCTION numbers(VARIADIC of integer[]) RETURNS SETOF integer IMMUTABLE LANGUAGE sql AS 'SELECT unnest(of)';
 CREATE FUNCTION two_out(a integer, OUT double integer, OUT triple integer) IMMUTABLE LANGUAGE sql AS 'SELECT a * 2, a * 3';
 CREATE FUNCTION one_out(a integer, OUT doubled integer) IMMUTABLE LANGUAGE sql AS 'SELECT a * 2';
@@ -194,7 +196,10 @@ testOnPostgres("functions answer by their volatility and their results", async (
       ...[{ numbers: 1 }, { numbers: 2 }, { numbers: 3 }],
     ]);
     assertEquals((await data("GET", "numbers?of={7}"))[0], 422);
-    assertEquals((await data("GET", "numbers")).items, []);
+    assertEquals((await data("GET", "numbers?of=[]")).items, []);
+    assertEquals((await data("GET", "numbers"))[0], 422);
+    // The default of a VARIADIC argument was an empty list.
+    assertEquals((await data("GET", "numbers_or_one")).items, [{ numbers_or_one: 1 }]);
     assertEquals(await data("GET", "two_out?a=2"), { double: 4, triple: 6 });
     assertEquals(await data("GET", "one_out?a=2"), 4);
     const values = {

@@ -36,7 +36,7 @@ export interface FunctionArgument {
   readonly column: ColumnInfo;
   /** The type of the argument in the database. */
   readonly type: QualifiedName;
-  /** True if a call can omit the argument, because it has a default or is VARIADIC. */
+  /** True if a call can omit the argument, because it has a default. */
   readonly isOptional: boolean;
   /** True if the argument is VARIADIC, which is passed as a list. */
   readonly isVariadic: boolean;

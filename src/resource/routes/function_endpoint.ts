@@ -161,12 +161,11 @@ function argumentsOf(
   }));
   const values = new Map<FunctionArgument, unknown>();
   for (const argument of args) {
-    const { column, isOptional, isVariadic } = argument;
+    const { column, isOptional } = argument;
     const { name } = column;
     const value = given.get(name);
     if (!given.has(name)) {
-      if (isVariadic) values.set(argument, []);
-      else if (!isOptional) faults.push({ path: name, message: "is required" });
+      if (!isOptional) faults.push({ path: name, message: "is required" });
       continue;
     }
     try {

@@ -186,10 +186,7 @@ function namesOf({ bodyType, args }: DatabaseFunction): string {
 /** Returns the arguments that a caller can pass. */
 function inputsOf({ parameters, defaults }: CatalogueFunction) {
   const inputs = parameters.filter(({ mode }) => ["i", "b", "v"].includes(mode));
-  return inputs.map((one, index) => ({
-    ...one,
-    isOptional: one.mode === "v" || index >= inputs.length - defaults,
-  }));
+  return inputs.map((one, index) => ({ ...one, isOptional: index >= inputs.length - defaults }));
 }
 
 /** Returns the column that a function computes, or the reason why it computes none. */
