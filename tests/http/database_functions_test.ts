@@ -46,6 +46,9 @@ CREATE FUNCTION new_films(n integer) RETURNS SETOF films LANGUAGE sql AS
   'INSERT INTO films SELECT 1000 + i, ''New '' || i, 1900 + i FROM generate_series(1, n) AS i RETURNING *';
 CREATE FUNCTION clear() RETURNS void LANGUAGE sql AS 'DELETE FROM shows';
 CREATE FUNCTION refuse(why text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', why; END $$;
+CREATE FUNCTION coded(code text) RETURNS int STABLE LANGUAGE plpgsql AS
+  $$ BEGIN IF code = '' THEN RETURN 1 / length(code); END IF;
+  RAISE EXCEPTION USING ERRCODE = code, MESSAGE = 'no ' || code; END $$;
 CREATE FUNCTION teapot() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE 'PT418' USING MESSAGE = 'short and stout'; END $$;
 CREATE FUNCTION broken(a integer) RETURNS integer STABLE LANGUAGE sql AS 'SELECT 1 / a';
 CREATE FUNCTION slow() RETURNS void STABLE LANGUAGE sql AS 'SELECT pg_sleep(60)';
@@ -344,6 +347,10 @@ testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => 
         `Cannot use this body: by ${fault}`,
       ]);
     }
+    // The message of RAISE was lost, or the status was another one than for the engine's own error.
+    assertEquals((await detail("GET", "coded?code="))[0], 422);
+    assertEquals(await detail("GET", "coded?code=22012"), [422, "no 22012"]);
+    assertEquals(await detail("GET", "coded?code=25006"), [403, "no 25006"]);
     // The fault of a statement within the function is no argument's.
     assertEquals(await detail("POST", "half", { of: 4, by: 1 }), [
       422,

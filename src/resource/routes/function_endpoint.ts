@@ -58,7 +58,8 @@ export async function callFunction(
     return jsonReply(200, { data }, request.safeNumbers ? safeNumbersType : undefined);
   } catch (error) {
     const cause = error instanceof Problem ? error.cause : error;
-    if (called.isQuery && cause instanceof DatabaseError && cause.kind === "writing-read") {
+    const isWrite = cause instanceof DatabaseError && cause.kind === "writing-read";
+    if (called.isQuery && isWrite && cause.raised === null) {
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
@@ -71,7 +72,7 @@ export async function callFunction(
 
 const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
   ...["unique", "foreign-key", "not-null", "check", "invalid-value"] as const,
-  ...["retryable", "forbidden", "writing-read"] as const,
+  ...["retryable", "forbidden", "writing-read", "failed-computation"] as const,
 ]);
 
 /** Throws a 422 that names the first argument that the database rejects for its type, if any. */
