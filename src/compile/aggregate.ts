@@ -48,7 +48,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns a clause that evaluates `check` for each group. WHERE evaluates `check` for each row. */
+/** Returns a clause that evaluates `check` for each row of a group. Empty if no check is needed. */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }

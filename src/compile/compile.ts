@@ -45,9 +45,9 @@ export interface PlannedStatement extends Statement {
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
 /**
- * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the
- * scan check of each table. A write to a table in `conflicting` fails if it violates a constraint,
- * even if the table's definition says REPLACE or IGNORE: see {@link conflictTables}.
+ * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the SQL
+ * that stops long scans of each table. A write to a table in `conflicting` fails if it violates a
+ * constraint, even if the table's definition says REPLACE or IGNORE: see {@link conflictTables}.
  */
 export function createCompiler(
   dialect: Dialect,
@@ -83,7 +83,7 @@ export function createCompiler(
     return toStatement(fragment, dialect.placeholder);
   }
 
-  /** Compiles a read by key, the most frequent statement. The SQL depends only on the columns. */
+  /** Compiles a read by key, the most frequent statement. Caches its SQL by the columns. */
   function compileByKey(plan: ReadPlan): Statement {
     const { texts, values } = compileFilter(plan.where, dialect);
     const known = byKey.get(plan.columns);
@@ -136,7 +136,7 @@ function cachingInserts(
     }
     const { text, values: bound } = compile(plan);
     const length = cached.length + text.length - (known?.text.length ?? 0);
-    // The SQL of a default can contain further values.
+    // SQL with further values, from the defaults of columns, is not cached.
     if (bound.length === values.length && length <= maxInsertLength) {
       cached.statements.set(key, { where: within?.texts, returning, text });
       tables.set(table, { ...cached, length });
@@ -169,7 +169,6 @@ function readsByKey(plan: Plan): plan is ReadPlan {
     readsOneRow(plan);
 }
 
-/** Returns true if a plan reads at most one row, by its key and possibly other conditions. */
 function readsOneRow(plan: Plan): boolean {
   return plan.kind === "read" && plan.order.length === 0 && plan.after === null &&
     plan.limit === null && plan.lock === undefined && isOneRow(plan.where, plan.table);
@@ -236,8 +235,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns OR ABORT for tables with a conflict resolution of their own. Other tables need no clause:
- * SQLite would also apply the clause to their triggers, where it overrides `INSERT OR IGNORE`.
+ * Returns OR ABORT only for tables whose definition resolves conflicts, for example by REPLACE.
+ * SQLite also applies the clause to a table's triggers, where it overrides `INSERT OR IGNORE`.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");

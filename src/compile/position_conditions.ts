@@ -56,7 +56,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/** Compiles the last columns of an order, so that only identical rows can change places. */
+/** Compiles the last keys of an order, which leave only identical rows without a fixed order. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

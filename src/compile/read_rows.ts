@@ -47,8 +47,8 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 }
 
 /**
- * Returns the ranges that a plan reads. There is only one range if the plan locks rows, has no
- * limit or starts at an offset from a position, or if no index can contain the order.
+ * Returns the ranges of rows that a plan reads one after the other. There is only one if the plan
+ * locks rows, has no limit or has an offset from a position, or if no index can contain its order.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
@@ -240,7 +240,6 @@ function compileRowSeek(
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
-/** The input for the select list of a read that truncates long values. */
 interface PreviewSelectListOptions {
   readonly preview: PreviewSettings;
   /** Returns a SELECT of the given columns for the rows of the page, in order. */

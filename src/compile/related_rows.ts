@@ -33,7 +33,7 @@ export function joinRelatedRows(
   };
 }
 
-/** Returns the key values by which rows of the target table are related to the plan's keys. */
+/** Returns the values by which the target table's rows are found, computed from the plan's keys. */
 function keysOfTarget(plan: RelatedKeys, dialect: Dialect): List {
   const { relation: { steps: [step, second] } } = plan;
   const own = step.own;
@@ -83,7 +83,7 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Compiles a read of all related rows. It numbers the rows of each key, and keeps the first. */
+/** Compiles a read that numbers all related rows of each key, and keeps only the first rows. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;
@@ -95,7 +95,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // The check is repeated here, because this SELECT reads the sorted rows again.
+    // The scan check is repeated here, because this SELECT reads the sorted rows again.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 

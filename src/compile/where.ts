@@ -19,12 +19,12 @@ import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { type Key, keysFilter } from "../plan/key.ts";
 
-/** Compiles a filter to an SQL condition. AND and OR are in parentheses, so it can be combined. */
+/** Compiles a filter to SQL. AND and OR are in parentheses, so that conditions can be combined. */
 export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/** Compiles a filter for `count` rows. For few rows, the SQL looks up each row's related rows. */
+/** Compiles a filter for `count` rows. Tests relations by EXISTS instead of IN if rows are few. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }
@@ -36,7 +36,7 @@ interface Context {
   readonly isForFewRows: boolean;
 }
 
-/** Compiles a filter. After `depth` relations, the current row has the alias `_r1`, `_r2`, …. */
+/** Compiles a filter. The related row at depth 1, 2, … has the alias `_r1`, `_r2`, …. */
 function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   switch (filter.kind) {
     case "all":
@@ -112,7 +112,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // The scan check names this column to stay in the inner loop if SQLite joins the subquery.
+    // If SQLite joins the subquery, this column keeps the scan check in the inner loop.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -124,7 +124,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
   }, innermost);
 }
 
-/** Compiles an added column. Its value is from a JSON document or from a related row. */
+/** Compiles a column that a plan adds to a table: a JSON value or a value of a related row. */
 export function compileAddedColumn(
   added: RelatedColumn | PathColumn,
   dialect: Dialect,
@@ -152,7 +152,7 @@ function compileRelatedColumn(
   const isUnique = type === "belongsTo" && table.distinct &&
     (other.length === 1 && other[0]?.unique === true ||
       table.primaryKey.every((column) => other.includes(column)));
-  // If several related rows match, the first row by primary key is used, as by `include`.
+  // Several related rows can match. As with `include`, the first row by primary key is used.
   const keys = table.primaryKey.map((column) => dialect.ordered(column));
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const from = rowsWithFunctions(table, [source, ...comparedColumns(where)]);
@@ -178,7 +178,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 
 /**
  * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
- * statements. It is much cheaper with an integer key. The key's name is unqualified.
+ * statements. With an integer key, the check is much cheaper, and names the key without its table.
  */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
@@ -261,7 +261,7 @@ export function compileFiltersOnRows(
   );
 }
 
-/** Returns a plan whose table includes the columns computed by functions that the plan uses. */
+/** Returns a plan whose table includes the function columns that the plan uses. */
 export function withFunctionColumns(plan: Plan): Plan {
   if (plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete") return plan;
   const used = [
@@ -292,8 +292,8 @@ export function withFunctionColumns(plan: Plan): Plan {
 
 /**
  * Returns SQL for the rows of a table, for use in FROM with an alias: the table's name, or a
- * subquery that adds those columns in `used` that functions compute. Postgres merges the subquery
- * into the statement, so the statement can use an index on the results of a function.
+ * subquery. The subquery adds the columns in `used` that functions compute. Postgres merges the
+ * subquery into the statement, so the statement can use an index on the results of a function.
  */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;

@@ -14,9 +14,9 @@ export interface Database extends DatabaseHandle {
   /** Creates the missing tables in one transaction. Existing tables are not changed. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
   /**
-   * Changes the database to the declared tables in one transaction: adds missing parts and changes
-   * the parts that differ. Returns the changes. Changes that lose values must be named in
-   * `allowDrop`. If the migration is not possible, throws an Error that names the reason.
+   * Makes the tables of the database match the declared tables, in one transaction: adds missing
+   * parts and changes the parts that differ. Returns the changes. Changes that lose values must be
+   * named in `allowDrop`. If the migration is not possible, throws an Error that names the reason.
    *
    * @example
    * ```ts

@@ -68,7 +68,7 @@ export interface Driver extends Connection {
   /**
    * Returns a connection for those reads of one request that can examine many rows. A read rejects
    * as `too-slow` or `too-large` if it exceeds a limit, or as `overloaded` if too many reads wait.
-   * These reads do not delay reads by key and writes on the driver itself.
+   * These reads do not delay the statements that run on the driver itself: reads by key and writes.
    */
   reads(limits: ReadLimits): Connection;
   /**
@@ -153,7 +153,8 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * Reconnects automatically. If `isAlone` is true, other transactions may commit without a signal.
+   * Reconnects automatically. `isAlone` is true for the signal of a trigger. Only one of several
+   * concurrent transactions sends this signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

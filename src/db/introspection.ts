@@ -22,8 +22,8 @@ export interface IntrospectOptions {
    */
   readonly schemas?: readonly string[] | undefined;
   /**
-   * The key columns of views and of tables without a key, by name: `{ totals: ["region"] }`. Keys
-   * that follow from the definition of a view need not be named.
+   * The key columns of views and of tables without a key, by the name of the view or table:
+   * `{ totals: ["region"] }`. Keys that follow from the definition of a view need not be named.
    */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
   /**
@@ -54,7 +54,7 @@ export interface Introspection {
   readonly leftOut: readonly LeftOut[];
   /** The readable tables for which the database rejects some kinds of writes, with reasons. */
   readonly refusedWrites?: readonly LeftOut[];
-  /** The other Postgres schemas that have tables. */
+  /** The Postgres schemas that have tables but were not requested. */
   readonly otherSchemas: readonly LeftOutSchema[];
   /**
    * The procedures that call functions, by the names of the functions. Pass them, or some of them,

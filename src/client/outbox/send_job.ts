@@ -4,8 +4,8 @@ import type { Bearer, Transport } from "../../api/transport.ts";
 import { jsonCopy } from "./new_job.ts";
 
 /**
- * Sends a job once. Returns the job with its row's path, and the row of the response (null for a
- * delete). Throws the transport's errors, and an error if the response cannot be read.
+ * Sends a job once. Returns the sent job with the path of its row, and the row in the response
+ * (null for a delete). Throws if the request fails or the response cannot be read.
  */
 export async function sendJob(
   job: Job,
@@ -36,7 +36,6 @@ export async function sendJob(
   ];
 }
 
-/** Returns the row in a response, with its ETag as `_etag`. Throws if there is no row. */
 async function readResponseRow(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
@@ -45,7 +44,8 @@ async function readResponseRow(response: Response): Promise<JobRow | null> {
 
 /**
  * Returns true if the service would refuse the same request again. Returns false after a temporary
- * failure, and without a problem document: the write may have been carried out.
+ * failure. Also returns false if the response has no problem document, because the service may have
+ * carried out the write.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
@@ -70,7 +70,7 @@ export interface JobConflict {
 
 /**
  * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
- * the row. After null, the job counts as dead (refused).
+ * the row. If the function returns null, the job becomes dead: it counts as refused.
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 
@@ -80,7 +80,7 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns the job that replaces a refused job: a job with a new request, or a dead job. */
+/** Returns the replacement of a refused job: a job with a new request, or a dead (refused) job. */
 export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,

@@ -15,21 +15,21 @@ import type { Transport } from "../../api/transport.ts";
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that received the write's event. At its next token, each list contains the write. */
+  /** The lists that received the write's event. Each list is added to `has` at its next token. */
   readonly echoes: Set<OpenList>;
   /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;
   /** The row's ETag after the write, or undefined if it has no ETag. */
   tag: unknown;
-  /** Resolves the promise of `acknowledge`, because all lists contain the write's result. */
+  /** Resolves the promise of `acknowledge`. Called when all lists contain the write's result. */
   confirm(): void;
 }
 
 /**
- * The unconfirmed writes of a client's outboxes, which its live lists show. The overlay of a write
- * is removed from a list when the list receives the write's event, when the write is refused, or
- * when the list has read all changes up to a time after the acknowledgement. An overlay never
- * expires by time alone.
+ * The unconfirmed writes of a client's outboxes, which the client's live lists show. A list shows a
+ * write until the list receives the write's event, until the service refuses the write, or, after
+ * the acknowledgement, until the list's own rows contain the effect of the write. The overlay of a
+ * write never expires by time alone.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
@@ -38,7 +38,7 @@ export class Overlays implements ShownOverlays {
   /** The ids of created rows as strings, by the id of the overlay that created the row. */
   readonly #created = new Map<string, string>();
 
-  /** Registers this object with the client, whose current and future lists then use it. */
+  /** Makes all current and future live lists of the client show these overlays. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
@@ -183,7 +183,7 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** No row id has a string form that begins with this character. */
+/** Marks the target of a new row. No row id has a string form that begins with this character. */
 const newMark = "\0";
 
 /** How long to wait for the event of a write, in milliseconds, before opening a new stream. */

@@ -28,7 +28,7 @@ export interface ScanTask {
 
 export const nonceRangeSize = 65_536;
 
-/** Returns a range of nonces for a token. Different counters have different nonces. */
+/** Returns a range of nonces for a token. Different counters have ranges without common nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
   // Three characters of the counter make 2^34 nonces possible. Longer searches are rare.
@@ -76,7 +76,7 @@ export function zeroBitsMask(difficulty: number): number {
 
 const wordBytes = 4;
 
-/** The index of the varying word in almost all ranges. The SIMD module scans only such ranges. */
+/** The index of the varying word in almost all ranges. The SIMD module scans no other ranges. */
 export const preferredWord = 12;
 
 const preferredOffset = preferredWord * wordBytes;

@@ -3,7 +3,7 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** The origin of the service, `https://example.com`. An empty string means the page's origin. */
+  /** The origin of the service, as in `https://example.com`. Empty for the origin of the page. */
   readonly baseUrl: string;
   /** The path that precedes all resources. Default: `/api`. */
   readonly basePath?: string | undefined;
@@ -16,7 +16,7 @@ export interface CreateClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the global `fetch` for all requests, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /** Timeout of a request and its response's body, in milliseconds; 0 for none. Default: 30,000. */
+  /** Timeout of a request and its response, in milliseconds. 0: no timeout. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /** How to handle requests that require proof of work. */
   readonly pow?: ClientPow | undefined;

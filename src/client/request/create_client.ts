@@ -39,13 +39,13 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
 }
 
 /**
- * Returns the functions of a resource client, as the type `ResourceClient` declares them. The
- * compiler cannot check responses. Rarely used code is loaded on demand.
+ * Returns the functions of a resource client. Their responses have the types that `ResourceClient`
+ * declares, but TypeScript cannot check this. Rarely used code is loaded on demand.
  */
 function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // For an invalid key, the promise rejects, because the function is asynchronous.
+  // The function is asynchronous: if `keyPath` throws for an invalid key, the promise rejects.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>

@@ -53,7 +53,7 @@ export async function importRows(
 
 /** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
-  // Only a `ServiceError` has a slug. Importing the class would load its code twice.
+  // Only a `ServiceError` has a slug. `instanceof` would load the code of the class twice.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

@@ -36,7 +36,7 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // Only a `ConflictError` has this slug. Importing the class would load its code twice.
+      // Only a `ConflictError` has this slug. `instanceof` would load the code of the class twice.
       const { slug } = error as Partial<ServiceError>;
       if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });

@@ -58,7 +58,7 @@ export function filterTemplate(
   return { filter, toString: () => filter };
 }
 
-/** Matches a quoted string that contains no value. */
+/** Matches a quoted string in which no value of the template was inserted. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
 /** Matches a value within quotes, or a value directly next to other characters of a word. */
@@ -73,6 +73,6 @@ function operand(value: unknown): string {
   const text = (value as Date | null)?.toISOString?.() ?? value;
   // Null, numbers and booleans have no quotes, because some operators require this.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // `isNaN` also accepts strings, contrary to its type. `isNaN(undefined)` is true.
+  // `isNaN` is true without a `$number`. It also accepts strings, contrary to its type.
   return `${isNaN($number as never) ? requireExactValue(text) : $number}`;
 }

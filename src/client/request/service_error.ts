@@ -97,7 +97,7 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
 
 export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // The code is the slug in capitals, even if no page describes the problem: `HTTP_418`.
+  // The code is always the slug in capitals, also for an error from middleware: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }

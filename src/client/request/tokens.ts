@@ -16,7 +16,7 @@ export function createTokens(source: CreateClientOptions["token"]) {
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    // Remembers the number: during the call of `source`, another request can start a refresh.
+    // The number is read before the call of `source`, during which another request can refresh.
     const age = refreshes;
     const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
     return { value, age: refresh ? ++refreshes : age };

@@ -63,7 +63,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const response = await environment.fetch(
         new Request(baseUrl + path, {
           method,
-          // Removes headers without a value. `fetch` accepts an undefined body.
+          // After the filter, all values are strings. `fetch` accepts an undefined body.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
           redirect: "manual",

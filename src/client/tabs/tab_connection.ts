@@ -6,7 +6,6 @@ import { ServiceError } from "../request/service_error.ts";
 import type { WebLocks } from "../../api/web_platform.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** The lock and the channel by which a user's tabs share streams. */
 interface TabLockAndChannel {
   /** The name of the lock that the leader holds. */
   readonly name: string;
@@ -21,7 +20,7 @@ export class TabConnection implements LiveConnection {
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** The functions by which the leader ends subscriptions of other tabs. Empty in other tabs. */
+  /** Functions that end the subscriptions of other tabs. Empty unless this tab is the leader. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
@@ -93,7 +92,6 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** If this tab is the leader, opens a subscription. Otherwise asks the leader to open it. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -166,7 +164,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Opens another tab's subscription until that tab ends or the returned function is called. */
+  /** Opens a subscription for another tab. Ends it with that tab or by the returned function. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();

@@ -52,7 +52,7 @@ export function changeHints(
 /** The interval in which all commits share one signal to other processes, in milliseconds. */
 const signalMs = 5;
 
-/** Milliseconds from a trigger's signal to the poll that finds commits without a signal. */
+/** Milliseconds from a trigger's signal to a poll, which also finds commits without a signal. */
 const soonMs = 10;
 
 interface Polling {

@@ -7,7 +7,7 @@ import type { Position } from "./log_position.ts";
 /** A committed change of one row in the change log, by any program. */
 export interface Change {
   readonly seq: number;
-  /** The transaction of the change if positions in the log are snapshots, else null. */
+  /** The transaction of the change. Null on SQLite, where positions in the log are numbers. */
   readonly transaction: bigint | null;
   /**
    * A random number, or null if `seq` suffices. After the database was restored, another change can
@@ -17,7 +17,7 @@ export interface Change {
   readonly table: TableInfo;
   /**
    * The kind of the change. `truncate` removed all rows without recording them, and `touch` is a
-   * write to unknown rows. Neither has row images.
+   * write to unknown rows. For both, `before` and `after` are null.
    */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
   /** The whole row before the change, including columns hidden from clients. Null for an insert. */
@@ -57,7 +57,7 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  /** Parses a position that a client sent. Null for a position in another or an earlier log. */
+  /** Parses a position that a client sent. Null if the position does not belong to this log. */
   parse(text: string): Position | null;
   /**
    * Returns true if a position belongs to the current history of the log. Returns false if the

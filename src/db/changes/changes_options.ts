@@ -19,7 +19,7 @@ export interface ChangesOptions {
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** The approximate maximum number of changes older than five minutes. Default: 1,000,000. */
+  /** The approximate maximum number of kept changes older than five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 

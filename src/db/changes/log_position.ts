@@ -9,7 +9,7 @@ export type Position = SequencePosition | SnapshotPosition;
 export interface SequencePosition {
   /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";
-  /** The epoch (the lifetime of one log). A number is meaningless in another epoch. */
+  /** The epoch (the lifetime of one log). In another epoch, the same `seq` is another change. */
   readonly epoch: string;
   readonly seq: number;
   /** The random number of change `seq`. After a restore, another change can have the same `seq`. */

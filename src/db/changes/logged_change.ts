@@ -12,9 +12,9 @@ import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 type DecodeImage = (image: string, table: TableInfo) => Row;
 
 /**
- * Creates the decoder of row images in the change log. The decoded rows are like rows that are read
- * from the table. Columns that are never recorded are absent. A column that the image lacks is
- * null; see {@link createCompletenessTest}.
+ * Creates the decoder of row images (rows as the change log stores them). A decoded row is like a
+ * row that is read from the table. Columns that are never recorded are absent. A recorded column
+ * that is missing in the image is null; see {@link createCompletenessTest}.
  */
 function imageDecoder(
   reader: RowReader,
@@ -80,7 +80,7 @@ interface LogCells {
 
 /**
  * Decodes a row of the change log. `tables` contains the declarations of the changed table in this
- * process: no, one or two declarations. The result contains a change for each declaration.
+ * process. There can be none, one or two. Returns a change for each declaration.
  */
 export type DecodeChanges = (
   cells: LogCells,
@@ -123,7 +123,6 @@ function lazyChange(
   };
 }
 
-/** Returns the kind of a change by its name in the log, or `touch` for an unknown kind. */
 function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }
@@ -218,8 +217,8 @@ function createBinder({ dialect }: Driver) {
 type Place = (value: SqlValue) => string;
 
 /**
- * Returns an SQL condition that is true if an image can belong to the row. The condition has a
- * placeholder for each value, in the order of the text. It ignores key columns whose values can be
+ * Returns an SQL condition that is true if an image can belong to the row. Passes each value to
+ * `place`, in the order of the placeholders. The condition ignores key columns whose values can be
  * spelled in several ways, so the caller must compare the decoded values.
  */
 function rowMatch(
@@ -242,7 +241,7 @@ function rowMatch(
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes. Null if each change records its transaction. */
+/** The log position before a transaction writes. Null if the log names each transaction. */
 type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */

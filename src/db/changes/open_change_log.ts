@@ -30,7 +30,6 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
 
 const ignore = () => {};
 
-/** Returns a notice that streams miss other programs' changes of tables without triggers. */
 function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = engineOf(driver).changes.untrackedConsequence;

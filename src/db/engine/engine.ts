@@ -70,7 +70,6 @@ export interface RefusedWrite {
   readonly driver: Driver;
 }
 
-/** Finds the columns of a constraint that rejected a write. */
 interface ConstraintsEngine {
   /** Returns the columns' database names. Empty if the engine does not name the constraint. */
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
@@ -210,7 +209,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records other programs' writes to `untracked`; null if it is empty. */
+  /** Returns a function that records what other programs write to `untracked` tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. The driver records its own writes if no trigger does. */
@@ -218,7 +217,7 @@ export interface ChangeSource {
 }
 
 export interface RowHistorySql {
-  /** Returns SQL that is true if a change is of this table. `place` returns a placeholder. */
+  /** Returns SQL that is true for a change of this table. `place` returns a value's placeholder. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   mayHave(
     column: ColumnInfo,

@@ -20,7 +20,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the catalog prints them. Null if it keeps the originals. */
+  /** Returns tables with expressions as the catalog prints them; null if it prints the original. */
   readonly written:
     | ((
       connection: Connection,

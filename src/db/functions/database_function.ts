@@ -22,11 +22,11 @@ export interface DatabaseFunction extends QualifiedName {
   readonly isDefiner: boolean;
   /** The arguments that a caller can pass, in the order of the declaration. */
   readonly args: readonly FunctionArgument[];
-  /** The media type of the body if it is the only argument, which has no name; null otherwise. */
+  /** The media type of the request body if the body is the only argument; null otherwise. */
   readonly bodyType: string | null;
   /** The result of a call. */
   readonly result: FunctionResult;
-  /** Other functions with this name. The names of the arguments of a call choose one of them. */
+  /** Other functions with this name. The argument names in a call decide which function runs. */
   readonly overloads: readonly DatabaseFunction[];
 }
 
@@ -57,8 +57,9 @@ export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
  * Prepares a call's transaction. For a query, the transaction is read-only and has a time limit.
- * Returns false if the role may not call the function. Postgres checks the right to an inlined
- * function only when it plans the statement, and the plan can be from a call by another role.
+ * Returns false if the role may not call the function. This check is needed, because Postgres
+ * checks the right to an inlined function only when it plans the statement, and the plan can be
+ * from a call by another role.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

@@ -5,10 +5,10 @@ import { flag, textLike } from "../../options/option_kinds.ts";
 export interface MigrateOptions {
   /**
    * The undeclared tables, indexes and columns that the migration may drop, such as `notes.size`.
-   * For a declared column, the migration may drop the values that do not fit its new type.
+   * For a declared column in this list, the migration may drop values that do not fit its new type.
    */
   readonly allowDrop?: readonly string[] | undefined;
-  /** Undeclared columns to keep, such as `notes.size`. None of them counts as a possible rename. */
+  /** Undeclared columns to keep, such as `notes.size`. They do not count as possible renames. */
   readonly keep?: readonly string[] | undefined;
   /** True to return the plan without changing anything. Default: false. */
   readonly dryRun?: boolean | undefined;

@@ -49,7 +49,7 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // If two processes alter tables and wait for each other, Postgres aborts one transaction.
+      // If two migrations wait for each other, Postgres aborts one transaction. It is retried here.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }
@@ -194,7 +194,7 @@ async function hasRows({ existing }: PairedTable, connection: Connection): Promi
   return (await connection.query({ text, values: [] })).rows.length > 0;
 }
 
-/** Returns a notice for each table if tables with its former and its current name both exist. */
+/** Returns a notice for each declared table whose former and current name both exist as tables. */
 function conflictingTables(
   pairs: readonly PairedTable[],
   existing: readonly TableShape[],

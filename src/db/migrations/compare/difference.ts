@@ -174,7 +174,7 @@ export function foreignKeyActionsSql({ onDelete, onUpdate }: ForeignKeyShape): s
   ).join(" ");
 }
 
-/** A difference in a constraint, and its column, or null if the constraint has several columns. */
+/** A difference in a constraint. `column` is null if the constraint has several columns. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The known names. A constraint that names any other column or table is not compared. */

@@ -249,7 +249,7 @@ async function lostParts(
       const found = await runInSavepoint(connection, "losses", select);
       if (found.rows.length > 0) lost.add(name);
     } catch (error) {
-      // The table or column is missing. The statement itself fails too, or has IF EXISTS.
+      // The table or column does not exist, so the DROP loses nothing: it fails or has IF EXISTS.
       if (!(error instanceof DatabaseError) || error.kind !== "other") throw error;
     }
   }
