@@ -62,8 +62,8 @@ export function sealCursor(
   if (after?.kind === "values" && positionText(after.values) === text) {
     throw new Problem(
       "cursor-invalid",
-      "Cannot continue this list by a cursor: values of the page's last row are stored with a NUL " +
-        "character, after which the database library cuts them. Request another page size",
+      "Cannot continue this list by a cursor: values of the page's last row contain a NUL character " +
+        "or half of a surrogate pair, which the library changes. Request another page size",
     );
   }
   if (Buffer.byteLength(text) <= maxPositionBytes) return sealText(text, list);
