@@ -11,6 +11,8 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
+import { csvValue } from "../../src/resource/import/csv_value.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { testOnEngines, userHeader, withService } from "../support/http.ts";
 
 const people = table("people", {
@@ -397,7 +399,10 @@ testOnEngines(
         return { status: response.status, body: await response.json() };
       };
       const map = "map=Id=id,Full%20name=name";
-      assertEquals((await post(map)).status, 422);
+      const extra = await post(map);
+      assertEquals(extra.status, 422);
+      // Only CSV suggested the option.
+      assertMatch(extra.body.detail, /line 1: extra is not a field.* Pass ignoreExtra=true/);
       const twice = await post(`${map}&ignoreExtra=true`, '{"Id":1,"id":2}');
       assertMatch(twice.body.detail, /line 1: id occurs twice/);
       const numbers = await post("timestamps=ms");
@@ -409,3 +414,22 @@ testOnEngines(
       assertEquals(unknown.status, 400);
     }),
 );
+
+Deno.test("seconds and milliseconds since 1970 lost their microseconds", () => {
+  const columns = tableInfoOf(people).columns.filter(({ name }) =>
+    ["joined", "born"].includes(name)
+  );
+  for (
+    const [text, unit, expected] of [
+      ["1704164645.123456", "s", "2024-01-02T03:04:05.123456Z"],
+      ["-0.5", "s", "1969-12-31T23:59:59.500000Z"],
+      ["-1704164645123.25", "ms", "1915-12-31T20:55:54.876750Z"],
+      ["253402300799.999999", "s", "9999-12-31T23:59:59.999999Z"],
+    ] as const
+  ) {
+    const [at, on] = columns.map((column) =>
+      csvValue(text, column, { levels: 1, names: 1, digits: 9 }, unit)
+    );
+    assertEquals([at, on], [expected, expected.slice(0, 10)]);
+  }
+});

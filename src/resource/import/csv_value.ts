@@ -33,9 +33,7 @@ export function csvValue(
     case "boolean":
       return booleans.get(text.toLowerCase()) ?? text;
     case "date":
-      return plainDecimal.test(text)
-        ? utcSecond(numericTime(text, timestamps))?.slice(0, 10)
-        : dayOf(text);
+      return plainDecimal.test(text) ? numericTime(text, timestamps).slice(0, 10) : dayOf(text);
     case "timestamp":
       return plainDecimal.test(text) ? numericTime(text, timestamps) : timeOf(text);
     case "integer":
@@ -84,14 +82,22 @@ export class AmbiguousTime extends InvalidValue {
 
 const plainDecimal = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** Returns the time since 1970 in milliseconds. Throws for a time outside the years 1 to 9999. */
-function numericTime(text: string, unit: TimestampUnit | undefined): number {
+/** Returns the timestamp of a number with all microseconds. Throws outside the years 1 to 9999. */
+function numericTime(text: string, unit: TimestampUnit | undefined): string {
   if (unit === undefined) throw new AmbiguousTime(text);
-  const number = Number(text);
-  // Spreadsheets count days; the day 25,569 is the first of January 1970.
-  const ms = unit === "excel" ? (number - 25_569) * 86_400_000 : number * (unit === "s" ? 1e3 : 1);
-  if (utcSecond(Math.round(ms)) !== null) return Math.round(ms);
+  const micros = microsOf(text, unit);
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const second = utcSecond(Number(micros - fraction) / 1_000);
+  if (second !== null) return `${second}.${String(fraction).padStart(6, "0")}Z`;
   throw new InvalidValue("must be a timestamp in the years 1 to 9999");
+}
+
+function microsOf(text: string, unit: TimestampUnit): bigint {
+  // Spreadsheets count days; the day 25,569 is the first of January 1970.
+  if (unit === "excel") return BigInt(Math.round((Number(text) - 25_569) * 86_400_000)) * 1_000n;
+  const [whole = "", fraction = ""] = text.split(".");
+  const digits = unit === "s" ? 6 : 3;
+  return BigInt(whole + fraction.slice(0, digits).padEnd(digits, "0"));
 }
 
 function documentOf(text: string, limits: JsonLimits): unknown {

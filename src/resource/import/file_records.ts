@@ -214,7 +214,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-const ignoreExtraOption: AcceptingOption = { name: "ignoreExtra", value: "true" };
+export const ignoreExtraOption: AcceptingOption = { name: "ignoreExtra", value: "true" };
 
 /** Returns true if an unquoted word like `NULL` or `NA` probably means that a value is missing. */
 function meansNull(text: string, column: ColumnInfo, { null: nullText }: ImportReading): boolean {
