@@ -4,7 +4,7 @@ import { showValue } from "../problem/show_value.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
 import type { Database } from "./database.ts";
 
-/** Defines an option whose value is an open database. Messages explain common mistakes. */
+/** Defines an option whose value is an open database. Error messages explain common mistakes. */
 export function databaseOption(): Option<Database | undefined> {
   return objectWith<Database>(takes, "driver").advising((given) =>
     isDrizzleDatabase(given)

@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** A page with too many bytes shrinks by this high factor, because each size needs separate SQL. */
+/** The divisor of the row limit if a page is too large. High, as each limit needs separate SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

@@ -10,8 +10,9 @@ export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
-   * True if the work has only one writing statement. It then runs without a transaction, on the
-   * connection for single writes. With two writing statements, a retry could repeat the first.
+   * True if the work has only one writing statement. The work then runs without a transaction, on
+   * the connection for single writes. Two such statements need a transaction: a retry could
+   * otherwise run the first statement twice.
    */
   readonly isAutocommit?: boolean;
 }
@@ -73,7 +74,7 @@ export interface TransactionGuard {
 
 /** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
-  // Work that continues after its transaction has ended is allowed: `open` is then false.
+  // After its transaction has ended, work can continue and use the driver: `open` is then false.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

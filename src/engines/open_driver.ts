@@ -78,9 +78,9 @@ export interface PackagedDriver {
 
 /**
  * The drivers that need npm packages. Deno would download the packages of literal imports at every
- * start, even if no driver uses them. Therefore the code imports the variable `file`, no literal.
- * Tools that read a program without running it, like `deno bundle` and `deno cache`, do not find
- * these modules. A bundled or cached program must therefore import the opener itself.
+ * start, even if no driver uses them. Therefore the code imports the variable `file` instead. Tools
+ * that read a program without running it, like `deno bundle` and `deno cache`, do not find these
+ * modules. A bundled or cached program must therefore import the opener itself.
  */
 export const packagedDrivers = {
   betterSqlite3: {

@@ -6,9 +6,9 @@ export interface MigrationPlan {
   readonly steps: readonly MigrationStep[];
   /** The obstacles, each with its remedy. If there is any obstacle, no statement is run. */
   readonly refusals: readonly string[];
-  /** The possible renames, each of an undeclared column to a missing column of a similar type. */
+  /** The possible renames of undeclared columns to declared, missing columns of a similar type. */
   readonly questions: readonly PossibleRename[];
-  /** The parts that are kept although they are undeclared, and how to drop them. */
+  /** Notices, for example that an undeclared column is kept, and how to drop the column. */
   readonly left: readonly string[];
 }
 
@@ -28,11 +28,11 @@ export interface MigrationStep {
   readonly sql: string;
   /** The purpose, such as `add notes.size`. */
   readonly purpose: string;
-  /** The part whose values the statement discards, written as in `allowDrop`, or null. */
+  /** The columns or tables whose values the statement discards, as in `allowDrop`, or null. */
   readonly loses: string | null;
-  /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`. Null without a lock. */
+  /** The strongest lock on an existing table, such as `ACCESS EXCLUSIVE`, or null for no lock. */
   readonly lock: string | null;
 }
 
-/** The names of the parts that the operator allows a migration to drop, or wants to keep. */
+/** The names of the tables, columns and indexes that a migration may drop, or has to keep. */
 export type MigrationRights = Readonly<Record<"allowDrop" | "keep", readonly string[]>>;

@@ -13,9 +13,9 @@ export interface TableOfDriver {
 
 /**
  * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
- * with the tables of the database. Throws a plain Error that names each missing part, column by
- * column, and the remedy. Other differences are only reported to `observe`, and so are tables whose
- * query fails for another reason. If a database is unreachable, its tables are not checked.
+ * with the tables of the database. Throws a plain Error that names all missing tables and columns,
+ * and the remedy. Other differences are only reported to `observe`, and so are tables whose query
+ * fails for another reason. If a database is unreachable, its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -90,7 +90,7 @@ async function missingParts(
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);
       if (isCased) cased.push(`${label}.${dbName} exists`);
     }
-    // Another program can have added the part just now. Then only the first query's error remains.
+    // If another program has just added the missing column, the message contains the first error.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }
@@ -174,7 +174,7 @@ export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<b
       : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
   );
   const rows = rowsWithFunctions(table, table.functionColumns);
-  // If `rows` calls a function that returns single values, the alias also names its only column.
+  // If a function in `rows` returns single values, the alias of the table is the column's name too.
   const from = tableName({ schema: null, name: table.name, rows });
   const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${from} WHERE 1=0`;
   try {

@@ -91,7 +91,7 @@ export async function readPolicyBypasses(
   }
 }
 
-/** The maximum age of role limits on which the service bases a decision, in milliseconds. */
+/** The age, in milliseconds, at which the limits of roles are read again before they are used. */
 const roleRecheckMs = 60_000;
 
 /**

@@ -5,9 +5,9 @@ import { type FlatTemplate, isSign, isWord, type SqlPart, type SqlToken } from "
 export interface ColumnsInSql {
   /** Returns the known column whose name in the SQL ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
-  /** Returns the known column whose name in the SQL, with its table, begins at a token. */
+  /** Returns the known column whose name in the SQL, such as `notes.id`, begins at a token. */
   startingAt(index: number): ColumnInfo | null;
-  /** Returns the index after the name, with its qualifiers, that begins at a token. */
+  /** Returns the index after the name, such as `id` or `notes.id`, that begins at a token. */
   afterPath(index: number): number;
   /** Returns the columns that a name can mean, with null for a value that a subquery computes. */
   named(dbName: string): readonly (ColumnInfo | null)[];
@@ -64,7 +64,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** Returns the column names of subqueries: after AS, and in lists: `due (id, day) AS (…)`. */
+/** Returns the column names of subqueries, from each AS and from lists: `due (id, day) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -157,7 +157,7 @@ function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
       left.timestampFormat === right.timestampFormat);
 }
 
-/** Returns the index after the parenthesis that closes `open`, or the end if it is not closed. */
+/** Returns the index after the parenthesis that closes `open`, or the end if there is none. */
 export function afterParenthesis(tokens: readonly SqlToken[], open: number): number {
   let depth = 0;
   for (let index = open; index < tokens.length; index++) {
@@ -185,7 +185,7 @@ export function itemsBetween(
   return from < end ? [...items, [from, end]] : items;
 }
 
-/** Returns the index before `end` of the first of these keywords outside of parentheses, or -1. */
+/** Returns the index of the first of `keywords` before `end`, or -1. Ignores parenthesized SQL. */
 export function findWord(
   tokens: readonly SqlToken[],
   keywords: readonly string[],

@@ -151,7 +151,7 @@ function requirePlain(
   }
 }
 
-/** Returns a function that decodes rows as in JSON. The function caches the item of each column. */
+/** Returns a function that decodes rows to values as in JSON. It caches the item of each column. */
 export function rowReader(
   items: readonly ResultItem[],
 ): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {

@@ -249,7 +249,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // Only the first line of the interpolated part would be in the comment.
+      // Only the first line of the next part would be in the comment. Further lines would be SQL.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {

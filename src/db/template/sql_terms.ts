@@ -10,7 +10,7 @@ export interface SqlTerms {
   endOf(index: number): number;
   /** Returns true if a token is in a condition between WHEN and THEN. */
   isCondition(index: number): boolean;
-  /** Returns the column in a token's term whose kind determines how a string is read, or null. */
+  /** Returns the first non-text column in a token's term, or null: strings are read as its kind. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 

@@ -145,7 +145,7 @@ function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string
   );
   if (target === undefined) return present;
   const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
-  // If this migration also renames a referenced column, only the database checks the foreign key.
+  // A referenced column that is being renamed does not exist yet: only the database checks the key.
   if (!key.references.every(has)) return "1 = 0";
   const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
   return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;

@@ -47,7 +47,7 @@ export function dropSteps(
   });
 }
 
-/** Returns the foreign keys that prevent a drop: keys of tables neither declared nor dropped. */
+/** Returns the foreign keys that prevent a drop: keys of undeclared tables that are not dropped. */
 export async function referrers(
   connection: Connection,
   { references: { from, to, rows } }: PlanningEngine,

@@ -37,7 +37,7 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A step that was too large for one read, with the state for reading its next part. */
+/** A part of changes that are too many for one read, and the state for reading the next part. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
@@ -207,7 +207,7 @@ export interface LogRange {
 /** A row of the Postgres log, with its cells as the driver returned them. */
 export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
-/** The size at which a page of changes ends, in bytes of images, so that pages fit into memory. */
+/** A page of changes ends at this size, in bytes of logged rows, so that it fits into memory. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
 export class PostgresLogReader {

@@ -27,7 +27,7 @@ export const postgresChangesEngine: ChangesEngine = {
     };
   },
   images: { parse: rawJsonMembers, decodeCell: decodePostgresCell },
-  // Each poll notifies the readers without a check, which would take as long as reading the log.
+  // Each poll notifies the readers without a check: a check would take as long as reading the log.
   polling: (_driver, { notify }) => ({
     poll: () => {
       notify();
@@ -61,7 +61,7 @@ function mayHave(
   image: string,
   place: (value: SqlValue) => string,
 ): string {
-  // In a row image, the database pads a string of type `char(n)` with spaces.
+  // In the log, a `char(n)` string ends with spaces, so a comparison with `value` would miss rows.
   const isPadded = existingType !== null && /char/i.test(existingType);
   if (isPadded) return "true";
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;

@@ -29,7 +29,7 @@ export class RowPolicyTables {
   }
 }
 
-/** Returns {@link RowPolicyTables.column}. It reads policies in the snapshot of the changes. */
+/** Returns {@link RowPolicyTables.column}: SQL that reads policies in the changes' snapshot. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

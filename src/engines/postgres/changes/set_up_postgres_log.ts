@@ -139,7 +139,7 @@ async function resolveEpoch(connection: Connection, random: Random, isNew: boole
   await beginPostgresEpoch(connection, random);
 }
 
-/** Joins the ids of cluster, timeline and database, without those that the role cannot read. */
+/** Joins the ids of cluster, timeline and database. Ids that the role cannot read are `unknown`. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,

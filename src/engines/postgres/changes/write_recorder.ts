@@ -189,7 +189,7 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /** Returns the tables that a delete may change by cascading. An unknown ON DELETE counts. */
+  /** Returns the tables that a delete may change by cascading. An unknown ON DELETE may cascade. */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
     const found = new Set<PostgresLogTable>();

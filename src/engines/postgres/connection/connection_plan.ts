@@ -37,7 +37,7 @@ export interface ConnectionPlan {
   readonly keepAliveSeconds: number;
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
-  /** The plan of the connections to the pooler that requests use. Null without a pooler. */
+  /** The plan for connections to the pooler that serves requests. Null without a pooler. */
   readonly pooler: ConnectionPlan | null;
 }
 
@@ -251,7 +251,6 @@ function nameCheck({ host }: PostgresServer) {
   };
 }
 
-/** Returns the path of a file in the home folder. */
 function userFile(name: string, environment: Lookup): string {
   return `${environment("HOME") ?? ""}/${name}`;
 }
@@ -288,7 +287,7 @@ function serviceOf(text: string, name: string): ReadonlyMap<string, string> | nu
   return start < 0 ? null : found;
 }
 
-/** Returns a password from a password file. As in libpq, ignores a file that others may read. */
+/** Returns a password from a file. As in libpq, ignores a file that other users may read. */
 async function readPassword(path: string, of: readonly string[]): Promise<string | null> {
   const text = await readOptionalFile(path);
   // Windows has no file modes for other users.

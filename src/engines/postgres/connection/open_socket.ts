@@ -109,7 +109,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true once the connection is open. Sockets that open later send cancel requests. */
+  /** Returns true once the connection is open. Later sockets are only for cancel requests. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
@@ -117,7 +117,7 @@ interface LibraryClientOptions {
   readonly reported: (name: string) => void;
 }
 
-/** Creates a client whose sockets this module opens. The environment does not change the client. */
+/** Creates a client whose sockets this module opens. Environment variables do not affect it. */
 export function createLibraryClient(options: LibraryClientOptions): LibraryClient {
   const { plan, attempt: { server }, limitMs, notified, closed } = options;
   // The declarations of the library lack some options.

@@ -25,7 +25,7 @@ function parseUrl(rest: string): ReadonlyMap<string, string> {
   const found = urlParts.exec(rest);
   if (found === null) refuse("the URL has a [ without a ], which an IPv6 address needs");
   const [, login, hosts = "", path = "", query = ""] = found;
-  // A message about another part could otherwise contain a part of the password.
+  // Without these checks, a part of a password could be read as a host, and appear in a message.
   if (hosts.includes("@")) refuse("a user or password has an @: write %40 in the URL");
   if (login === undefined && path.includes("@")) {
     refuse("an @ follows a slash: write a slash of a user or password as %2F, and an @ as %40");

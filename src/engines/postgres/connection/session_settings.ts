@@ -74,8 +74,8 @@ export function restoreMessage(announces: boolean): string {
 }
 
 /**
- * A query that is true if a function in the database can change the session. Such a function
- * sets a setting without LOCAL, locks for the session, listens, or creates a temporary table.
+ * A query that is true if a function in the database can change the session. Such a function sets
+ * a setting without LOCAL, takes a lock for the session, listens, or creates a temporary table.
  */
 export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p
   JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')

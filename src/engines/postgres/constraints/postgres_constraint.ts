@@ -50,9 +50,9 @@ const columnsOfPartitions = `SELECT a.attname FROM pg_partitioned_table p
   WHERE n.nspname = $1 AND c.relname = $2 ORDER BY array_position(p.partattrs::int2[], a.attnum)`;
 
 /**
- * A query for the columns of the constraint or unique index $4 of table $2.$3, or for column $5.
- * Table $2.$3 is table $1 or a partition of it. For an index on expressions, the query returns all
- * columns that the expressions use.
+ * A query for the columns of a failed constraint: the columns of the constraint or unique index $4,
+ * and the column $5. Both are parts of table $2.$3, which is table $1 or a partition of $1. For an
+ * index on expressions, the query returns all columns that the expressions use.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

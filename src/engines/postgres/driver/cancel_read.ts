@@ -51,7 +51,7 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/** Returns true if the error shows that a cancel request arrived: no later query is canceled. */
+/** Returns true if the error shows that the request arrived, and thus cancels no later query. */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

@@ -55,7 +55,7 @@ export async function openPgliteOfClient(
   const library = client as PgliteClient;
   await library.waitReady;
   const label = "the program's client (pglite)";
-  // The session and its settings belong to the program.
+  // The session belongs to the program, so the driver does not reset the settings.
   return await driverOf(library, options, {
     ...{ label, restores: [] },
     isShared: true,

@@ -54,8 +54,8 @@ function writesInQuery(code: string, error: Error): boolean {
 }
 
 /**
- * Returns the message of a RAISE in a trigger or a function. A RAISE can have any code. If it has a
- * code of Postgres itself, the error's field `routine` shows that it is from RAISE.
+ * Returns the message of a RAISE in a trigger or a function. A RAISE can have any code. Even if
+ * Postgres itself uses the code, the error's field `routine` shows that the error is from RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
@@ -114,8 +114,9 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if Postgres has rejected a value with the code of a wrong statement, as the input
- * functions of tsquery, tsvector, jsonpath and regclass do. Only an error in SQL has a position.
+ * Returns true if Postgres has rejected a value with an error code for wrong SQL, as the input
+ * functions of tsquery, tsvector, jsonpath and regclass do. Unlike errors in SQL, such an error has
+ * no position.
  */
 export function isRejectedValue(error: unknown): boolean {
   // Postgres reports a tsquery with too many operators as an internal error.
@@ -157,7 +158,7 @@ const lostAfterSending: ReadonlySet<string> = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "ECONNABORTED",
-  // Its condition name is `statement_completion_unknown`.
+  // The condition `statement_completion_unknown`.
   "40003",
   // The server was shut down, or has closed this connection, perhaps after the commit.
   "57P01",
@@ -176,7 +177,7 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** The error codes if a read calls a function that writes or changes the transaction's mode. */
+/** The error codes if a read calls a function that writes, or that changes the transaction mode. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "25001"]);
 
 function kindOf(code: string): DatabaseErrorKind {

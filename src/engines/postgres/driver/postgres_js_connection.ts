@@ -90,8 +90,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * True if a table was altered after this connection was opened, if it can prepare no more
-   * statements, or if a statement (perhaps in a trigger) has changed a setting that is reported.
+   * True if a table was altered after this connection was opened, if the connection can prepare
+   * no more statements, or if a statement (perhaps in a trigger) has changed a reported setting.
    */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;
@@ -123,14 +123,13 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
-    // After a rollback, a pooler can already have given the session to another client.
+    // After ROLLBACK, a pooler can assign the session to a new client, so no statement follows.
     if (this.#lost || this.#pooled && command === "ROLLBACK") return this.run(command, []);
     this.#isInTransaction = false;
     const text = endMessage(command, this.#announces && !this.#pooled);
     return this.#send(text, [], { prepare: false, simple: true }).result;
   }
 
-  /** Begins a transaction with the settings that a pooler does not keep for a session. */
   #beginPooled(): ScheduledRead {
     this.#isInTransaction = true;
     const text = pooledBegin(this.#options, this.#options.listeners.count > 0);
@@ -187,7 +186,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.opening = this.#within(this.#send(text, [], { prepare: false, simple: true }).result);
   }
 
-  /** Closes the connection after the statement that runs, or at the latest after the wait limit. */
+  /** Closes the connection when the running statement has ended, or else after the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
@@ -216,8 +215,8 @@ export class PostgresJsConnection implements PostgresConnection {
     signal.addEventListener("abort", () => failed.reject(signal.reason));
     const cancel = clock.after(limitMs, () => this.#attempt.abort(timeout));
     try {
-      // A separate statement opens the connection. The library keeps the first statement of a
-      // connection until it can connect, even after the waiting request has timed out.
+      // A separate statement opens the connection. The library keeps the first statement until the
+      // connection is open, and would run a request's statement even after the request's timeout.
       const text = stateText(attempt.state, this.#pooled);
       const first = this.#send(text, [], { prepare: false }, keepAll, client);
       const { rows: [row = []] } = await Promise.race([first.result, failed.promise]);

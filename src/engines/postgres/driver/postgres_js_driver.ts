@@ -82,7 +82,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   }
   try {
     await driver.query({ text: "SELECT 1", values: [] });
-    // Tests the listener's separate connection now. A wrong password would otherwise be silent.
+    // Tests the listener's separate connection: a wrong password would otherwise remain unnoticed.
     if (direct !== connectionOptions) await checkConnection(direct);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {

@@ -55,7 +55,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
         async opened(connection) {
           const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
           ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
-          // The lock is held now. Processes that looked for the lock earlier get this greeting.
+          // The listener holds the lock now. Processes that checked for it before get a greeting.
           await notify(connection, `'listens ' || pg_backend_pid()`);
           await check(connection);
           // While it had no connection, the listener may have missed signals, so it polls now.

@@ -6,7 +6,7 @@ export interface BoundStatement {
 /** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** If a statement with more characters cannot be prepared, the connection is not replaced. */
+/** If a limit is reached, a longer statement runs unprepared, without a new connection. */
 const maxUsualLength = 10_000;
 
 export class PreparedStatements {
@@ -64,11 +64,12 @@ function literal(value: string | null): string {
 }
 
 /**
- * Returns a prototype for queries of postgres.js that the library must not repeat. It would repeat
- * a query whose prepared statement is stale because its table was altered, after all queries that
- * were sent in between. A statement of a failed transaction would then run after the transaction's
- * end, and be committed. A query is repeated only if its member `prepared` is true when the error
- * arrives. Accessors on each query would create a hidden class for each query, which is slow.
+ * Returns a prototype for queries of postgres.js that the library must not repeat. If an altered
+ * table has made a prepared statement stale, the library repeats the query after the queries that
+ * were sent in the meantime. A statement of a failed transaction would then run and be committed
+ * after the transaction's end. The library repeats a query only if the query's member `prepared` is
+ * true when the error arrives. Accessors on each query would create a hidden class for each query,
+ * which is slow.
  */
 function unrepeated(prototype: object | null): object {
   const kept = Symbol("prepared");
@@ -79,7 +80,7 @@ function unrepeated(prototype: object | null): object {
       },
       set(this: { [kept]?: unknown }, value: unknown) {
         this[kept] = value;
-        // The library sends the query before this microtask runs, and needs the value until then.
+        // The library sends the query before this microtask runs, and needs `value` until then.
         queueMicrotask(() => this[kept] = false);
       },
     },

@@ -127,7 +127,6 @@ export class SharedReads {
     end();
   }
 
-  /** Removes the next reads from the queue. */
   #take(): readonly WaitingRead[] {
     let [count, ms] = [0, 0];
     for (; count < Math.min(this.#waiting.length, maxReads); count++) {
@@ -139,7 +138,7 @@ export class SharedReads {
 
   /**
    * After 200 ms, abandons all reads without a result. After each further 200 ms, cancels the read
-   * that the server is running, until no read is left. Returns a function that stops this.
+   * that the server is running, until no read is left. Returns a function that stops the timer.
    */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;

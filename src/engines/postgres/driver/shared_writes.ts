@@ -13,7 +13,6 @@ export interface SharedWritesDependencies
   readonly committed: () => void;
 }
 
-/** A write that waits, and the functions that resolve or reject its caller's promise. */
 interface WaitingWrite {
   readonly statement: Statement;
   readonly resolve: (result: QueryResult) => void;
@@ -57,7 +56,7 @@ export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
   #running = 0;
-  /** True while a shared transaction runs. All other writes then wait for the next one. */
+  /** True while a shared transaction runs. All other writes then wait until it has ended. */
   #isSharing = false;
   /** The number of transactions that have been running for longer than {@link maxWaitMs}. */
   #late = 0;

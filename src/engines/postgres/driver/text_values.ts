@@ -1,4 +1,4 @@
-/** A custom type that makes postgres.js return values as text: its conversions lose digits. */
+/** Makes postgres.js return values as strings, because the library's conversions lose digits. */
 export const textValues = {
   to: 25,
   // The OIDs of the types that stay text: text, numbers, json, bool, times, bytea.

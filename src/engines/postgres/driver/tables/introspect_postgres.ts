@@ -171,8 +171,8 @@ function draftTable(
         unique: uniques.some(({ isKey, columns }) =>
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
-        // GENERATED ALWAYS AS IDENTITY accepts no value, like a generated column. Nor does a view's
-        // column that is an expression, unless a trigger executes the write.
+        // Like a generated column, GENERATED ALWAYS AS IDENTITY accepts no value. An expression of
+        // a view accepts a value only if a trigger executes the write.
         generated: column.generated || column.identity === "a" ||
           isView && (table.ownTriggers & insertOrUpdate) === 0 && !column.isWritable,
         defaultSql: column.generated
@@ -211,7 +211,7 @@ function viewInfoOf({ view, writes, isTriggered, isAutomatic }: CatalogueTable):
   };
 }
 
-/** Returns the primary key, or else the smallest unique index (in tables, of NOT NULL columns). */
+/** Returns the primary key, or else the smallest unique index (of a table: on NOT NULL columns). */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],

@@ -1,4 +1,4 @@
-/** A query for the first columns of Postgres indexes. The default schema is NULL in its result. */
+/** A query for the first columns of Postgres indexes. A NULL schema is the default schema. */
 export const leadingColumnsSql = `
   SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
   FROM pg_index AS i

@@ -22,8 +22,8 @@ const tableFacts = {
       WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
     THEN '' ELSE pg_get_viewdef(c.oid) END END`),
   /**
-   * The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. A rule can write to
-   * other tables, or return no rows, so its view accepts no writes.
+   * The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. A view with a rule
+   * accepts no writes, because the rule can write to other tables, or return no rows.
    */
   writes: cell.number(
     `CASE WHEN c.relkind <> 'v' OR EXISTS (${
@@ -42,7 +42,6 @@ const tableFacts = {
   ),
   /** True if Postgres itself writes to the table of the view, and so can lock the view's rows. */
   isAutomatic: cell.flag("c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 > 0"),
-  /** True if the rows are stored. False for most views. */
   isStored: cell.flag("c.relkind <> 'v'"),
   /** True if the table also contains the rows of tables that inherit from it. */
   isInherited: cell.flag(`c.relkind IN ('r', 'f')
@@ -90,7 +89,7 @@ export async function listTables(
   };
 }
 
-/** Returns a query of the relation `c`, and of all relations that it reads if it is a view. */
+/** Returns a query that lists relation `c` and, if `c` is a view, all relations that `c` reads. */
 function below(rest: string): string {
   return `WITH RECURSIVE below(oid) AS (
     SELECT c.oid UNION SELECT d.refobjid FROM below
@@ -158,7 +157,7 @@ export async function readColumns(
 const uniqueIndexFacts = {
   owner: cell.text("i.indrelid"),
   isKey: cell.flag("i.indisprimary"),
-  /** True if the index is enforced at each statement, and not only at the commit (deferrable). */
+  /** True if each statement checks uniqueness. False if only the commit may do so (deferrable). */
   isImmediate: cell.flag("i.indimmediate"),
   columns: cell.list(columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")),
   name: cell.text("i.indexrelid::regclass"),

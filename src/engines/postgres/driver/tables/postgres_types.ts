@@ -96,7 +96,7 @@ interface Catalogue {
   readonly enums: EnumLabels;
 }
 
-/** `oidvector` and similar types have elements but are not arrays. */
+/** SQL that is true for arrays. `oidvector` and similar types have elements but are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
 const usedTypes = `

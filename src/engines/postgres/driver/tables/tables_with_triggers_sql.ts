@@ -3,7 +3,7 @@ import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 /**
  * SQL that is true if a trigger function can return NULL, which prevents the write of the row. NULL
  * is impossible if every RETURN returns the row, and no statement assigns the row. The row is NEW,
- * or OLD for a trigger of DELETE alone.
+ * or OLD if the trigger runs only on DELETE.
  */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
