@@ -1,12 +1,13 @@
 import type { Grant } from "../../../auth/authorize.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
-import { allRows } from "../../../filter/filter.ts";
-import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
+import { allRows, comparedColumns } from "../../../filter/filter.ts";
+import { compareKeys, type Key, type KeyColumns, keyId, keyOf } from "../../../plan/key.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource, WrittenRows } from "../../model/resource.ts";
 import { requireFittingReply } from "../../shape/output.ts";
-import type { OperationCall, ResourceCall } from "../../model/operation.ts";
-import { type KeyedItem, mapItemsInTurn } from "../values/batch_items.ts";
+import type { BodyPath, OperationCall, ResourceCall } from "../../model/operation.ts";
+import { atBodyPath, type KeyedItem, mapItemsInTurn, wholeBody } from "../values/batch_items.ts";
+import { invalidField } from "../values/parse_fields.ts";
 import { insertRows } from "../insert_rows.ts";
 import { inTransaction, type WriteConnection } from "../transaction/in_transaction.ts";
 import { loggedId, newRowValues } from "../values/new_row_values.ts";
@@ -116,6 +117,7 @@ async function writeSorted(
   );
   const bodyPaths = creations.map(({ bodyPath }) => bodyPath);
   const created = await insertRows(values, bodyPaths, creation, connection);
+  await requireCondition(created, by, resource, connection, bodyPaths);
   const changed = await updateItems(existing, { ...call, grant: update }, connection, isCounted);
   const written = new Map([
     ...creations.map(({ index }, place) => [index, created[place]] as const),
@@ -126,6 +128,29 @@ async function writeSorted(
     if (row === undefined) throw new Error("An item of an upsert was not written");
     return row;
   });
+}
+
+/**
+ * Requires that new rows match the condition of the partial index, also by their defaults. No upsert
+ * would find a row outside of the index, so each repetition would create another row.
+ */
+async function requireCondition(
+  created: readonly Row[],
+  { rows: condition }: UniqueKey,
+  resource: Resource,
+  connection: WriteConnection,
+  bodyPaths: readonly BodyPath[],
+): Promise<void> {
+  if (condition === undefined || created.length === 0) return;
+  const { table } = resource;
+  const keys = created.map((row) => keyOf(row, table));
+  const what = { keys, where: condition, columns: table.primaryKey };
+  const matching = await readByKeys(what, resource, connection);
+  const place = keys.findIndex((key) => !matching.has(keyId(key, table)));
+  if (place < 0) return;
+  const names = comparedColumns(condition).map(({ name }) => name).join(" and ");
+  const fault = invalidField(`must match the condition in "on": set ${names}`);
+  throw atBodyPath(fault, bodyPaths[place] ?? wholeBody);
 }
 
 /** Adds the unique key of the item. A hook can change the key, unless it is the primary key. */
