@@ -131,8 +131,8 @@ async function writeSorted(
 }
 
 /**
- * Requires that new rows match the condition of the partial index, also by their defaults. No upsert
- * would find a row outside of the index, so each repetition would create another row.
+ * Requires that new rows match the condition of the partial index. A default can violate the
+ * condition. No upsert would find such a row again, so each repetition would create another row.
  */
 async function requireCondition(
   created: readonly Row[],
