@@ -111,7 +111,7 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
 
 /**
  * Returns a filter for the rows that do not match a filter, including rows with an unknown result
- * because of NULL. A comparison with a missing value matches no row, and its negation neither.
+ * because of NULL. A comparison with a missing value matches no row, and neither does its negation.
  */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   if (hasMissing(filter)) return missingRows;
@@ -172,7 +172,7 @@ export function withoutMissing(filter: Filter): Filter {
   }
 }
 
-/** Returns true for a filter. A parsed JSON value never is a filter, so users cannot insert any. */
+/** Returns true for a filter. A parsed JSON value is never one, so clients cannot send a filter. */
 export function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows || value === missingRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
@@ -186,7 +186,7 @@ export function isFilter(value: unknown): value is Filter {
     typeof value.operator.toSql === "function";
 }
 
-/** Returns the terms of a filter that test the same row: of AND, OR or NOT, not of a relation. */
+/** Returns the terms of AND, OR or NOT: they test the same row, unlike the filter of a relation. */
 export function termsOnSameRow(filter: Filter): readonly Filter[] {
   if (filter.kind === "and" || filter.kind === "or") return filter.terms;
   return filter.kind === "not" ? [filter.term] : [];

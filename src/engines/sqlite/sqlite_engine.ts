@@ -48,7 +48,7 @@ export const sqliteEngine: DatabaseEngine = {
       const { rows } = await connection.query({ text, values: [] });
       return String(rows[0]?.[0]) === "wal" ? [] : ["it is put into WAL mode"];
     },
-    // No driver may have the file open. `uninstallFromFile` opens it itself.
+    // `uninstallFromFile` opens the file itself, because no driver may have the file open then.
     uninstall: null,
     logParts: "tables named _service_* are to be added, for the changes that live streams show",
   },

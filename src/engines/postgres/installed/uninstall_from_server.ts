@@ -4,13 +4,13 @@ import type { AnnounceRemoval } from "../../../db/engine/engine.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
 import { ownTables, type RemovablePart } from "../../../db/installed/removable_parts.ts";
 
-/** The `application_name` of a session that uninstalls, by which it differs from a service. */
+/** The `application_name` of a session that uninstalls. A service has another name. */
 export const uninstallApplicationName = "resource-api uninstall";
 
 /**
  * Removes everything that the service has installed in a Postgres database, in one transaction.
- * First calls `announce` with the parts. Throws a plain Error if a service has the database open.
- * Returns true if there were any parts.
+ * First calls `announce` with the parts to remove. Throws a plain Error if a service has the
+ * database open. Returns true if there were any parts.
  */
 export async function uninstallFromServer(
   driver: Driver,

@@ -58,7 +58,7 @@ function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationS
   return alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`, loses);
 }
 
-/** Returns the steps that create a column's unchanged indexes and constraints again. */
+/** Returns the steps that restore a column's unchanged indexes and constraints after its drop. */
 function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
   const { indexes, uniques, checks } = table.pair.shape;
   const isNew = (part: unknown) =>

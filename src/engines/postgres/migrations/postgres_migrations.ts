@@ -92,7 +92,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     turnsKeysOff: () => false,
   },
   recording: {
-    // The log's triggers can stay: their arguments name only excluded columns.
+    // The arguments of the log's triggers name only excluded columns, so no trigger is dropped.
     pause: recordedOnServer,
     // A renamed table keeps its triggers, which the usual setup of the log then updates.
     resumed: recordedOnServer,
@@ -127,8 +127,8 @@ const serverLock: readonly string[] = [
 
 /**
  * Ends the transaction of a connection, and runs `work` on the connection under an advisory lock.
- * Processes poll for this lock, because a statement that waits for it is an open transaction, and a
- * concurrent index build of another process waits for open transactions.
+ * Processes poll for the lock, because a waiting statement would be an open transaction. The index
+ * build of the process that has the lock would wait for this transaction: a deadlock.
  */
 async function runApart<T>(
   connection: Connection,
@@ -144,19 +144,19 @@ async function runApart<T>(
   try {
     return await work({
       async query(statement) {
-        // A concurrent build blocks neither reads nor writes while it waits.
+        // A concurrent build can wait without a limit, because it does not block reads and writes.
         const isConcurrent = /\bCONCURRENTLY\b/i.test(statement.text);
         await run(isConcurrent ? "SET lock_timeout = 0" : "RESET lock_timeout");
         return await connection.query(statement);
       },
     });
   } finally {
-    // If the connection is lost, the server has ended the session with its lock and settings.
+    // A lost connection is no problem: its lock and its settings have ended with its session.
     for (const text of endApart) await run(text).catch(() => {});
   }
 }
 
-/** RESET ALL does not reset the role, and resets the time zone that PGlite's driver has set. */
+/** RESET ALL keeps the role, but resets the time zone, which PGlite's driver has set to UTC. */
 const undoSettings = [
   "SET SESSION AUTHORIZATION DEFAULT",
   "RESET role",
@@ -188,7 +188,7 @@ async function recordedOnServer(connection: Connection): Promise<readonly Paused
   return rows.map(({ args, ...table }) => ({ ...table, hidden: hiddenIn(args) }));
 }
 
-/** Returns the excluded columns: the arguments of a trigger after its table's name. */
+/** Returns a trigger's arguments after the name of its table. They name the excluded columns. */
 function hiddenIn(args: string): readonly string[] {
   return new TextDecoder().decode(hexToBytes(args)).split("\0").slice(1, -1);
 }

@@ -225,7 +225,7 @@ export async function shapesPrintedByPostgres(
   });
 }
 
-/** Returns the statements of a temporary table, which cannot refer to permanent tables. */
+/** Returns the SQL of a temporary table. It must not have foreign keys to permanent tables. */
 function temporaryTable({ name, sql, indexes }: TableShape): readonly string[] {
   const definitions = parseCreateTable(sql ?? "()").definitions
     .filter(({ column, constraints: [constraint] }) =>
@@ -252,7 +252,7 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // The names of unnamed checks contain the temporary table's name, so they become null.
+    // A name that Postgres has generated for an unnamed check becomes null.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

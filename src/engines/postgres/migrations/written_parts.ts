@@ -5,9 +5,9 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Divides the steps of a migration into the parts of its files. Steps that read all rows of an
- * existing table or build an index are replaced by steps that do not block reads and writes. These
- * steps must commit alone, so they form the second part.
+ * Divides the steps of a migration into two parts, one for each file. Steps that build an index, or
+ * read all rows of an existing table, are replaced by steps that do not block reads and writes. The
+ * replacements must commit alone, so they form the second part.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));
@@ -34,7 +34,7 @@ const added = new RegExp(
   String.raw`^ADD (?:CONSTRAINT (${name}) )?((CHECK|FOREIGN KEY|UNIQUE) \(([^]*))$`,
 );
 
-/** Returns statements that replace a statement and hold no long lock, or null if none exist. */
+/** Returns statements with the effect of `sql` but no long lock, or null if that is impossible. */
 function unlocked(sql: string, table: string): readonly string[] | null {
   const index = /^CREATE (UNIQUE )?INDEX ([^]*)$/.exec(sql);
   if (index !== null) return [`CREATE ${index[1] ?? ""}INDEX CONCURRENTLY ${index[2]}`];
@@ -77,7 +77,7 @@ const suffixes: Readonly<Record<string, string>> = {
 function nameOf(table: string, columns: string, suffix: string): string {
   const quoted = [...`${table.split(".").at(-1)} ${columns}`.matchAll(/"((?:[^"]|"")*)"/g)];
   const names = [...new Set(quoted.map(([, name = ""]) => name.replaceAll('""', '"')))];
-  // A table can have several checks of the same columns.
+  // A table can have several checks of the same columns, so their names also contain a hash.
   const parts = suffix === "check" ? [...names, hashOf([columns])] : names;
   return quoteIdentifier(constraintName(parts, suffix));
 }

@@ -188,7 +188,7 @@ class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /** Returns the documents of rows of `within`. OFFSET 0 makes the planner find the rows first. */
+  /** Returns the indexed words of rows of `within`. OFFSET 0 makes Postgres find the rows first. */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKeyColumn(position)}`
@@ -247,7 +247,7 @@ class TextSearchTable implements DocumentTable {
   }
 }
 
-/** The version of the code that splits strings into words. Other versions' indexes are rebuilt. */
+/** The version of the code that splits strings into words. A new version rebuilds every index. */
 const shapeVersion = 1;
 
 const changesPerStatement = 100;
@@ -256,7 +256,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Compiles a search to a `tsquery` of all terms. The last word is a prefix. No word is invalid. */
+/** Compiles all terms to a `tsquery`. The last word is a prefix. No word can act as an operator. */
 function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
   const last = phrases.at(-1);

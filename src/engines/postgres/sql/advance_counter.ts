@@ -2,9 +2,9 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
 /**
- * Returns the statement that raises the sequence of a key to the key's largest value. It has no
- * effect without a sequence. If the largest value is near the sequence's maximum, the statement
- * instead sets the sequence so that its next number is the next free key.
+ * Returns the statement that raises a key column's sequence to the largest value in the column. It
+ * has no effect if the column has no sequence. If the largest value is near the sequence's maximum,
+ * the statement instead sets the sequence so that its next number is the next free key.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];

@@ -86,7 +86,7 @@ export function logTableNameSql(name: string): string {
 /**
  * SQL that is true if JSON cannot represent the values of a type. `t` is the type's row in
  * `pg_type`. JSON loses the bounds of an array, the difference between NULL and JSON null in an
- * array or a composite, and all that an extension's cast to JSON omits. Images then contain text.
+ * array or a composite, and what an extension's cast to JSON omits. The log then contains text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -95,7 +95,7 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
 /**
- * Returns SQL for the image of `row`, a name in FROM, as the log's trigger creates it on Postgres.
+ * Returns SQL for the JSON that the log's trigger creates of a row. `row` names the row in FROM.
  * `texts` contains the names of the columns for which {@link isTextInImagesSql} is true.
  */
 export function postgresImageSql(
@@ -194,7 +194,7 @@ const isUnannounced = [
 ].join(" AND ");
 
 /**
- * Returns the function that creates row images if the session does not have these settings, or if
+ * Returns the function that creates row images if the session differs from `settings`, or if some
  * columns are excluded or recorded as text. It reads the columns of the table from the catalog,
  * because the columns can change.
  */

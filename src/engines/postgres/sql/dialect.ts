@@ -177,10 +177,10 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** Returns which comparisons have equal results in memory: none for float4, which is rounded. */
+/** Returns which comparisons have the same result in memory as in Postgres, which rounds float4. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Enum labels are equal if their strings are. Only the database compares other types.
+  // Enum labels are equal if their strings are. Only Postgres compares other types without a kind.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
@@ -204,7 +204,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation of declared columns, because another program can have created the table. */
+/** Names the collation of declared columns: it can differ if another program made the table. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null

@@ -31,7 +31,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   timestamp: { ...strict, type: "timestamptz(6)", cast: rawSql("::timestamptz") },
   date: { ...strict, type: "date", cast: rawSql("::date") },
   uuid: { ...strict, type: "uuid", cast: rawSql("::uuid"), extremes: "of text" },
-  // A document can have other spaces or zeros than the service writes, and `null` is not NULL.
+  // Other programs can write other spaces, `1.0` instead of `1`, or the document `null` for NULL.
   json: { ...loose, type: "jsonb", cast: rawSql("::jsonb"), otherForms: "all" },
   bytes: { ...loose, type: "bytea", cast: rawSql("::bytea") },
 };

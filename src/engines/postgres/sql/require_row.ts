@@ -1,6 +1,6 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/** The string whose cast to a number fails, if a written row is outside of the scope. */
+/** If a written row is outside of the scope, its statement casts this to a number, and fails. */
 const outsideScope = "resource-api: the row is outside of the scope";
 
 /**

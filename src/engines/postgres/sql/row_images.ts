@@ -8,7 +8,7 @@ import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/frag
 /** The SQL of Postgres for conditions on row images. These rows need not be in their table. */
 export const postgresImages: ImageDialect = { maxRows: 1_000, batchKey: () => "", from };
 
-/** Returns the row images as a FROM item, whose values the database parses by their types. */
+/** Returns the row images as a FROM item. Postgres parses each value as its column's type. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {

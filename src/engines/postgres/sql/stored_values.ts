@@ -87,7 +87,6 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
-/** Returns a 64-bit integer as a number, or as a bigint if a number would round it. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : numberOrBigint(BigInt(text));
@@ -104,14 +103,14 @@ function instantOf(text: string): string | undefined {
 }
 
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
-/** OIDs of types whose strings all engines share: text, varchar, char(n), name, date, uuid. */
+/** OIDs of types with the same strings on all engines: text, varchar, char(n), name, date, uuid. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
 const booleanType = 16;
 const bytesType = 17;
 
 /**
- * Decodes a Postgres value without a column to the value that SQLite would return: true becomes 1,
- * and a numeric becomes a double. Returns undefined for a type that the engines return differently.
+ * Decodes a value that belongs to no column to the value that SQLite would return: true becomes 1,
+ * and a numeric becomes a double. Returns undefined for types that differ between the engines.
  */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return storedValueAsJson(value);

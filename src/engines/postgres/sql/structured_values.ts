@@ -14,7 +14,7 @@ export interface MemberCodec {
   decode(text: string, column: ColumnInfo): unknown;
 }
 
-/** Encodes a list, record or map for Postgres. A string is undecoded text, and stays unchanged. */
+/** Encodes a list, record or map for Postgres. A string is already in the form of Postgres. */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
   if (typeof value === "string") return value;
   switch (shape.kind) {

@@ -2,7 +2,7 @@ import { type SqlSyntax, standardSqlTokenPattern } from "../../../sql/statements
 
 export const postgresSyntax: SqlSyntax = {
   tokens: standardSqlTokenPattern,
-  // The Postgres catalog adds casts, and parentheses around comparisons.
+  // Removes the casts, and the parentheses around comparisons, that the Postgres catalog adds.
   bareWords: (words) => withBareComparisons(withoutCasts(words)),
   scriptTokens:
     /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy,

@@ -115,8 +115,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store the rows that a write can replace. Rows from earlier triggers are deleted,
-  // because they can have changed while there were no triggers.
+  // Triggers store copies of the rows that a write can replace. Old copies are deleted, because the
+  // rows can have changed while there were no triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

@@ -68,7 +68,7 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition for images that can contain the value. It can also match other images. */
+/** Returns a condition for row images that can contain the value. Other images can match, too. */
 function mayHave(
   column: ColumnInfo,
   value: string,

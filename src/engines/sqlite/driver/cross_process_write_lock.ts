@@ -5,7 +5,7 @@ import type { Clock, Observer } from "../../../runtime/runtime.ts";
 /** The maximum wait, in milliseconds. A process that holds a lock for longer may be suspended. */
 const maxWaitMs = 100;
 
-/** How often a process looks for other processes that use the file, until it finds one, in ms. */
+/** The interval, in ms, at which a process looks for another process that uses the file. */
 const lookEveryMs = 20;
 
 export interface CrossProcessWriteLockOptions {

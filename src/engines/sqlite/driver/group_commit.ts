@@ -21,13 +21,13 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum duration of a group of small rows, with its disk write, in milliseconds. */
+/** The maximum time, in ms, of a group of writes of small rows, including its disk write. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
   /** The connection for the writes of the queue. No other code uses it. */
   readonly writer: SqliteConnection;
-  /** Detects that the work of a transaction uses the driver itself, which would deadlock. */
+  /** Detects work of a transaction that uses the driver instead of its connection: a deadlock. */
   readonly guard: TransactionGuard;
   /** The time limits of a job in the queue, and of a commit that waits for a lock. */
   readonly busyRetry: BusyRetry;
@@ -131,7 +131,7 @@ export class GroupCommit {
       turn?.release();
       if (this.#queue.length === 0) break;
       // Between two groups, Deno reads the sockets, so that new requests can form the next group.
-      // After a long group (with large rows), it reads all sockets only during a real timer.
+      // After a long group (with large rows), Deno reads all sockets only if a real timer runs.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
       await (isLong ? sleep(0) : new Promise<void>(runAfterPendingIo));
     }
@@ -182,7 +182,7 @@ export class GroupCommit {
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Other processes can wait for the lock: it is released before the responses are written.
+    // Releases the lock before the responses are written: other processes may wait for the lock.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
@@ -196,10 +196,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs statements again, whose results were not reported. Rejects transactions as `retryable`:
-   * the work may already have used the rows that it read, so only its caller (`transact`) knows if
-   * the work can run twice. Each of the next jobs then has a separate commit, so that no job makes
-   * another job fail again.
+   * Runs single statements again, because their results were not reported. Rejects transactions as
+   * `retryable`: the work may already have used the rows that it read, so only its caller
+   * (`transact`) knows if the work can run twice. Each of the next jobs then has a separate commit,
+   * so that no job makes another job fail again.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;

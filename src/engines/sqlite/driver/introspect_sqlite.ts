@@ -199,11 +199,11 @@ async function draftView(
 }
 
 /**
- * Describes a virtual table like a view, because its module decides which writes it accepts. A full
- * text index has row ids, and the first column of an R*Tree is its key.
+ * Describes a virtual table like a view, because its module decides which writes it accepts. The
+ * key of a full text index is its row id, and the key of an R*Tree is its first column.
  */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
-  // A read-only connection refuses even EXPLAIN of a write to a virtual table.
+  // Describes no writes: a read-only connection refuses even EXPLAIN of a write to such a table.
   const draft = await draftView(driver, table, readOnlyView);
   const module = moduleOf(table.sql) ?? "";
   const isFullText = /^fts[345]$/.test(module);

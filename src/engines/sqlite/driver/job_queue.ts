@@ -43,7 +43,6 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.shift();
   }
 
-  /** Puts jobs that must run again at the start of the queue. */
   putBack(jobs: readonly T[]): void {
     this.#jobs.unshift(...jobs);
   }
@@ -74,7 +73,7 @@ export function writeNotStartedError(reason: string): DatabaseError {
 
 export const maxJobsPerCommit = 256;
 
-/** The age, in ms, from which a group takes no transaction that may wait for non-database work. */
+/** The age, in ms, after which a group takes no transaction that may wait for non-database work. */
 const maxAgeForWaitingMs = 5;
 
 /** The age, in ms, at which a group commits. A longer series of writes would delay reads. */
@@ -107,7 +106,6 @@ export interface JobGroupOptions {
 }
 
 export class JobGroup {
-  /** The jobs that have run, in order. */
   readonly finished: FinishedJob[] = [];
   /** False if every job so far has failed. Then there is nothing to commit. */
   hasResults = false;
@@ -116,7 +114,6 @@ export class JobGroup {
   /** True if all jobs so far waited for non-database work. A further wait delays no quick job. */
   #waitersOnly = true;
 
-  /** Creates the group, whose age counts from now. */
   constructor(options: JobGroupOptions) {
     this.#options = options;
     this.#startedAt = options.clock.elapsedMs();

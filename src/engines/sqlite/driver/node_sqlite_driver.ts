@@ -13,7 +13,7 @@ export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promi
   return openSqliteFile(nodeSqlite, path, options);
 }
 
-/** Opens a driver for a client's file, with separate connections. The client stays open. */
+/** Opens a driver with its own connections for the file of `client`. The client stays open. */
 export async function openNodeSqliteOfClient(
   client: object,
   options: SqliteOptions = {},

@@ -161,7 +161,7 @@ function statementOf(
     run(values) {
       refuseNul(values);
       const { changes } = running(() => statement.run(...values));
-      // For other statements, the library returns the count of an earlier statement again.
+      // After a statement that counts no changes, the library returns an earlier statement's count.
       return countsChanges ? Number(changes) : 0;
     },
     all: readAll,

@@ -64,7 +64,7 @@ export async function sqliteDriver(
         endJournal(library, file.path);
         return await open(library, file);
       }
-      // If SQLite can create no journal here, it can only read a file that no program changes.
+      // If SQLite can create no journal in the folder, it can open the file only as immutable.
       const { nodeSqlite } = await import("./node_sqlite_library.ts");
       return await open(nodeSqlite, unchangingFile(file)).catch(() => Promise.reject(error));
     });

@@ -24,7 +24,7 @@ export async function acceptQuotedStrings(
     open: (path, readOnly, extensions) =>
       (readOnly ? nodeSqlite : nodeSqliteWithStrings).open(path, readOnly, extensions),
   };
-  // `open` fails if the program has the file open with another library. Then such parts fail.
+  // If this process has the file open with another library, those views and triggers stay unusable.
   return await open(quoting.has("view") ? nodeSqliteWithStrings : ofWriter)
     .catch(() => open(library));
 }

@@ -14,7 +14,6 @@ export class RowBytes {
   isOver = false;
   #left = 0;
 
-  /** Sets the limit for the rows that follow. */
   start({ left }: RemainingBytes): void {
     this.isOver = false;
     this.#left = left;

@@ -63,7 +63,7 @@ const maxPreparedBytes = 32 * 1024 * 1024;
 /** The estimated size of a prepared statement, in bytes for each character of its SQL. */
 const bytesPerCharacter = 32;
 
-/** Adds a statement cache and exact integers. Converts cells to equal types for all libraries. */
+/** Wraps a library's connection. Adds a statement cache, exact integers and uniform cell types. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementLimitChecks,

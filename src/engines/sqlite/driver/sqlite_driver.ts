@@ -232,7 +232,7 @@ export class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema uses this name. Otherwise only the failed statement used it. */
+  /** Returns true if the schema uses a missing function or collation, and not only a statement. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

@@ -6,8 +6,8 @@ import {
 import { toClientMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of any SQLite library, by the name of its result code. Returns unchanged a
- * DatabaseError, and also an error without a code, because this error is not from the library.
+ * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
+ * unchanged. An error without a code also stays unchanged, because it is not from the library.
  */
 export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;

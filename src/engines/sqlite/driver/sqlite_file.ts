@@ -31,7 +31,7 @@ export interface SqliteFile {
   /** The absolute path as the program specified it. A symbolic link in it can change later. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** True if the file is opened without locks and journal, as a file that no program changes. */
+  /** True if SQLite opens the file without locks and journal, because no program changes it. */
   readonly isUnchanging: boolean;
   /** Returns true if a journal has changes that the file itself lacks. */
   hasChanges(): boolean;
@@ -231,7 +231,7 @@ function leaveUnusedJournal(
   }
 }
 
-/** Returns the dialect for a file. It hides values from the planner if no plan can use them. */
+/** Returns a file's dialect. It hides bound values from the planner if no plan can use them. */
 export function dialectFor(connection: SqliteConnection): Dialect {
   const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;

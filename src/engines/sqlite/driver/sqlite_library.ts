@@ -2,7 +2,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** The interface of the SQLite driver to a SQLite library: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** The name under which a library claims a file. A second library would release its locks. */
+  /** The library's name, by which it claims a file. Another library would release its locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;

@@ -15,9 +15,9 @@ import {
 
 /**
  * Removes everything that the service has installed in a SQLite file. First calls `announce` with
- * the parts. Returns the file's new journal mode, or null if there was nothing to remove. The file
- * leaves WAL mode if it had another mode when the command line first served it. Throws a plain
- * Error if another program has the file open.
+ * the parts to remove. Returns the file's new journal mode, or null if there was nothing to
+ * remove. The file leaves WAL mode if it had another mode when the command line first served it.
+ * Throws a plain Error if another program has the file open.
  */
 export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
   try {
@@ -27,7 +27,7 @@ export function uninstallFromFile(path: string, announce: AnnounceRemoval): stri
       announce(parts);
       const mode = file.text("PRAGMA journal_mode");
       const kept = keptMode(file) ?? mode;
-      // SQLite can leave WAL mode only if no other connection exists. This reveals other programs.
+      // SQLite can leave WAL mode only if no other connection exists. Otherwise `leaveWal` throws.
       if (mode === "wal") leaveWal(file, path);
       file.run("BEGIN EXCLUSIVE");
       for (const { drop } of parts) file.run(drop);
@@ -105,8 +105,8 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * Removes the table `sqlite_sequence`, which SQLite has created for the log and never drops. The
- * table is renamed first, because a new connection can drop the table under another name. VACUUM
+ * Removes the table `sqlite_sequence`, which SQLite has created for the log. SQLite refuses to drop
+ * a table with this name, so the table is renamed, and a new connection drops the table. VACUUM
  * would also remove the table, but can change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {

@@ -31,7 +31,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
   },
   planning: {
     steps: sqliteMigrationSteps,
-    // Each migration locks the whole file against other writes.
+    // No step takes a separate lock: a migration locks the whole file against other writes.
     lockOf: () => null,
     writtenParts: (steps) => {
       const rebuilds = steps.some(({ sql }) => sql.startsWith("PRAGMA legacy_alter_table"));
@@ -177,7 +177,7 @@ function unfitForSqliteType(type: string, column: string): string | null {
   return affinityOfType(type) === "INTEGER" ? `${isNoNumber} OR ${isTooLarge}` : isNoNumber;
 }
 
-/** The state of a file's references and views. A rebuild must break no intact part. */
+/** The references and views of a file. A rebuild must not break those that were intact. */
 interface FileIntegrity {
   /** The number of rows that refer to a missing row. */
   readonly broken: number;
@@ -186,7 +186,6 @@ interface FileIntegrity {
   readonly views: ReadonlySet<string>;
 }
 
-/** Reads which references are broken and which views are readable, before a migration. */
 async function readFileIntegrity(connection: Connection): Promise<FileIntegrity> {
   const views = await selectNamed(
     connection,

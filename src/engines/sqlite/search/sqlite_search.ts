@@ -241,7 +241,7 @@ class FullTextTable implements DocumentTable {
 /** The version of the index format. Indexes of other versions are rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words. Combining marks and letters unknown to SQLite are parts of words. */
+/** Only spaces separate words: combining marks, and letters unknown to SQLite, do not. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
 /** Returns each term as a quoted phrase, in which nothing is an operator. */

@@ -152,9 +152,9 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * Returns which comparisons have the same result in memory. In an existing table, a column can
- * convert a compared value, store equal timestamps as different strings, or have a collation that
- * no PRAGMA returns.
+ * Returns which comparisons have the same result in memory as in SQLite. In an existing table, a
+ * column can convert a compared value, store equal timestamps as different strings, or have a
+ * collation that no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -217,7 +217,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 
 /**
  * Encodes a value of an untyped column as SQLite stores and compares it. In a number column, a
- * string that looks like a number becomes a number. Some libraries bind each number as a double.
+ * string that looks like a number becomes a number. A whole number becomes a bigint, because some
+ * libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);

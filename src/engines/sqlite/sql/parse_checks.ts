@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns a quoted name at the start of a condition, which SQLite reports as the condition. */
+/** Returns the quoted name at the start of a condition: SQLite reports only this name. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = ddlTokens(text);
   const name = nameOfToken(first);

@@ -16,7 +16,7 @@ import { isAny } from "../../../schema/structured/structured_value.ts";
 export const sqliteImages: ImageDialect = {
   // Each row is a SELECT in a UNION ALL. SQLite allows 500.
   maxRows: 100,
-  // SQLite would convert a row's string to a number if another row had a number in the column.
+  // In one batch, a string would become a number if another row had a number in the same column.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
@@ -28,8 +28,8 @@ export const sqliteImages: ImageDialect = {
  * have a value of another class. The casts prevent that, and do not change valid values.
  *
  * An invalid value, such as a string in a number column, is not cast, so the column has no
- * affinity. Then a compared value is not converted to a number either. It could not equal the
- * invalid value anyway.
+ * affinity, and SQLite does not convert a compared value to a number. The compared value could not
+ * equal the invalid value anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
@@ -39,7 +39,7 @@ function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
     return sql`SELECT ${join([rawSql(String(index + 1)), ...cells], ", ")}`;
   });
   const all = join([sql`${none} FROM ${from} WHERE 0`, ...images], " UNION ALL ");
-  // With a LIMIT, SQLite does not copy the conditions into each of the SELECTs.
+  // With a LIMIT, SQLite does not copy the outer query's conditions into each of the SELECTs.
   return sql`(${all} LIMIT -1) AS ${identifier(table.name)}`;
 }
 

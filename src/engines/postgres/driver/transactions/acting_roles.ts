@@ -3,7 +3,7 @@ import type { Driver } from "../../../../db/driver.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../../../../db/engine/acting_roles.ts";
 import type { TableInfo } from "../../../../schema/table_info.ts";
 
-/** Reads the rights of the login role and of the roles that it acts as, in general and by table. */
+/** Reads the attributes and the table rights of the login role and of the roles in `names`. */
 export async function readActingRoles(
   driver: Driver,
   names: readonly string[],
@@ -75,7 +75,7 @@ export async function readActingRoles(
   };
 }
 
-/** Objects that call an IMMUTABLE function that directly or indirectly reads a role or setting. */
+/** FROM clause of faults, such as a policy with an IMMUTABLE function that reads a role. */
 const faulty = `FROM (WITH RECURSIVE sources AS (
     SELECT p.oid, p.proname, CASE provolatile WHEN 'i' THEN p.oid END AS wrong,
       lower(coalesce(nullif(p.prosrc, ''), pg_get_functiondef(p.oid))) AS source

@@ -24,7 +24,7 @@ export async function begin(connection: PostgresConnection, limit: Deadline): Pr
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The server can still begin this transaction, and the next request would write in it.
+    // The server can still run BEGIN later. The next request would then write in that transaction.
     connection.drop();
     throw toPostgresError(error, "read");
   }
@@ -99,7 +99,7 @@ class PostgresTransaction implements Connection {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** Runs a statement after the previous one, so a lost connection affects only one statement. */
+  /** Runs one statement at a time, so that a lost connection affects only one statement. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));

@@ -25,7 +25,7 @@ export interface LimitedReadsOptions {
   readonly takeLongestWritten: () => number;
 }
 
-/** The longest expected duration, in ms, for which a count or an aggregate uses the main thread. */
+/** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
 /**
  * The time limit of a count or an aggregate that was short before. A sort cannot be aborted, so
@@ -41,8 +41,8 @@ export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<Que
 
 /**
  * Runs the reads of a SQLite file that can examine many rows. Most reads finish in the main thread,
- * within a fraction of a millisecond. A read that takes longer would block all requests, so it is
- * aborted there, and starts again in another thread. A read that is known to be slow starts there.
+ * within a fraction of a millisecond. A longer read would block all requests, so it is aborted, and
+ * starts again in another thread. A read that is known to be slow runs only in another thread.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -102,7 +102,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The full read takes even longer. This time is enough to make the next read use a thread.
+      // The full read takes longer, but even this time makes the next read use another thread.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);
@@ -204,8 +204,8 @@ const shareOfMeasuring = 1 / 200;
 /** The assumed bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
 /**
- * If a table's rows can be this wide, in bytes, another thread reads it. The main thread checks the
- * time only between rows, and sorting fifty rows of a megabyte would take too long.
+ * If a table's rows can be this wide, in bytes, another thread reads the table. The main thread
+ * checks the time only between rows, and sorting fifty rows of a megabyte would take too long.
  */
 const wideRow = 64 * 1024;
 /** The length from which a written value can make rows much wider than when they were measured. */
@@ -213,7 +213,7 @@ const longValue = 64 * 1024;
 /** The factor by which a read can exceed its limit if the bytes of its rows are not counted. */
 const maxExcess = 4;
 
-/** Measures the widest row of each table. Fetching small rows all together is twice as fast. */
+/** Measures each table's widest row, because reading small rows all together is twice as fast. */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();

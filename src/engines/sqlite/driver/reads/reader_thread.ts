@@ -22,7 +22,6 @@ export interface ReaderThreadOptions {
   readonly clock: Clock;
   /** Aborts the start of the thread. `startReaderThread` then rejects. */
   readonly signal: AbortSignal;
-  /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
   /** Called if the thread ends unexpectedly after its start. */
   onEnd(error: unknown): void;

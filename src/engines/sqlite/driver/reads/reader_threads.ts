@@ -25,7 +25,7 @@ export interface SlowRead {
   readonly measured: (ms: number) => void;
 }
 
-/** How long a read may exceed its time limit, in milliseconds, to end a long comparison. */
+/** How long, in ms, a thread may take to abort a slow read: a long comparison delays the abort. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {
@@ -126,7 +126,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read of a user or address without a running read, or else the next read. */
+  /** Returns the next read. Prefers a user or address that has no running read. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();
