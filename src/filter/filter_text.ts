@@ -1,8 +1,8 @@
 import { RuleFault } from "./rule_fault.ts";
 
 /**
- * Marks the place of a value in a filter that code builds as a string. It is a Unicode
- * noncharacter, for internal use only, so it does not occur in exchanged strings.
+ * Marks the place of a value in a filter that code builds as a string. Unicode reserves U+FDD0 for
+ * internal use by programs, so ordinary strings do not contain it.
  */
 export const placeholder = "\ufdd0";
 
@@ -13,7 +13,7 @@ export const templateMark: unique symbol = Symbol("template");
 export interface FilterText {
   /** Distinguishes a template from a resolved filter. */
   readonly kind: "text";
-  /** The string, in which each value is its index between two {@link placeholder} characters. */
+  /** The string, with the index of each value between two {@link placeholder} characters. */
   readonly text: string;
   /** The values, by their index in the string. */
   readonly values: readonly unknown[];

@@ -1,6 +1,6 @@
 import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
-/** Estimates a filter's steps for each character of a string: 0 without a string search. */
+/** Estimates how many steps a filter takes per character of a string; 0 without a string search. */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
     case "related":
@@ -12,12 +12,12 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** Estimates the steps of a comparison for each character of the compared string. */
+/** Estimates how many steps a comparison takes per character of the compared string. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Limits the work of filters in memory. Each comparison with a string calls `take` first. */
+/** Limits the steps that filters take in memory. `take` is called before each string search. */
 export interface WorkAllowance {
   /** Returns true if this number of steps is allowed now. Counts the allowed steps. */
   take(steps: number): boolean;

@@ -28,7 +28,7 @@ export function parseJsonOperand({ text, quoted }: Literal): JsonOperand {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? numberOperand(text) : text;
 }
 
-/** Converts a value from code to an operand. Throws `InvalidValue` if JSON cannot contain it. */
+/** Returns the operand for a value from code. Throws `InvalidValue` if JSON cannot contain it. */
 export function toJsonOperand(value: unknown): JsonOperand {
   switch (typeof value) {
     case "boolean":

@@ -1,7 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, type Filter, not, or, termsOnSameRow } from "./filter.ts";
 
-/** Returns the filter with relations that ignore the rows of `table` that match `unreached`. */
+/** Returns a filter whose relations do not reach the rows of `table` that match `unreached`. */
 export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Filter): Filter {
   const within = (term: Filter) => relatedToOthers(term, table, unreached);
   switch (filter.kind) {
@@ -26,7 +26,7 @@ export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Fil
   }
 }
 
-/** Returns true if comparisons or relations in a filter use a column, even one of related rows. */
+/** Returns true if a comparison or relation in a filter or in its nested filters uses a column. */
 export function usesColumn(filter: Filter, column: ColumnInfo): boolean {
   if (filter.kind === "compare") return filter.column === column;
   if (filter.kind !== "related") {

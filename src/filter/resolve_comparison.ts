@@ -128,7 +128,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a literal as a value of `column`. Errors name `field`: for a list's element, the list. */
+/** Parses a value of `column`. Errors name `field`: the list if `column` describes its elements. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

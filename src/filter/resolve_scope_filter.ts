@@ -102,11 +102,11 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
 }
 
 /**
- * Resolves a comparison of a scope that is a plain string. JavaScript writes a missing value of the
- * user into it as `undefined` or `null`. Such a comparison matches no row.
+ * Resolves a comparison of a scope that is a plain string. If a property of the user is missing,
+ * JavaScript interpolates `undefined` or `null`. A comparison with such a word matches no row.
  */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
-  // The word counts even in quotes, because the scope's function can have written the quotes.
+  // The word also counts in quotes, because code can put quotes around every interpolated value.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }

@@ -121,7 +121,7 @@ function isResolved<Of>(rule: Rule<Of>): rule is Filter<Of> {
   return rule?.kind !== "draft" && rule?.kind !== "text";
 }
 
-/** Returns true for a rule. A parsed JSON value is never a rule, so users cannot insert any. */
+/** Returns true for a rule. A parsed JSON value is never a rule, so users cannot send rules. */
 export function isRule(value: unknown): value is Rule {
   if (isFilter(value)) return true;
   if (typeof value !== "object" || value === null) return false;
@@ -164,7 +164,7 @@ function parseTemplate(
   const bare = inserted.find(({ index }) => !isRule(values[index]));
   if (bare !== undefined) throw misplaced(bare.index, "a value", "a filter");
   const places = new Set([...literals.filter(isValue), ...inserted].map(({ at }) => at));
-  // If there are as many complete markers as values, every value is a complete value or term.
+  // With as many complete markers as values, no marker is in another place.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;

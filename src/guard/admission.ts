@@ -68,7 +68,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit: the only cost if its response is replayed. */
+  /** Counts the request against the rate limit. The replay of a response costs nothing else. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the challenges that embedded rows require. Returns false if they require no challenge. */
+  /** Adds the challenges for other resources' rows. Returns false if they require no challenge. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -177,7 +177,7 @@ export class Admission implements IdempotentAdmission, Debit {
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
     return chain(budget.take(items), (isGranted) => {
-      // A solution that was enough for one item is checked again for all items.
+      // The work for one item may not be enough for all items, so the solution is checked again.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
       return this.#enforce();
@@ -262,7 +262,7 @@ export interface AdmissionInput {
   readonly hasPowGate: boolean;
   /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
-  /** True if the proof of work is valid, or if the trust hook has required none. */
+  /** True if the proof of work is valid, or if the deployer's trust hook requires no work. */
   readonly hasWorked: boolean;
   /** True if the request contains a valid CAPTCHA token. */
   readonly hasPassedCaptcha: boolean;

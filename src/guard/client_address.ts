@@ -14,7 +14,7 @@ export function clientAddress(
 
 /**
  * Returns the group of an address. All addresses of a group share each limit. A group is one IPv4
- * address, an IPv6 /64 network, which usually belongs to one customer, or all invalid addresses.
+ * address, one IPv6 /64 network (usually one customer), or all invalid addresses together.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;

@@ -155,7 +155,7 @@ function budgetFinder(
   return (request, user) => ofTools.has(request) ? tools : ofOthers(request, user);
 }
 
-/** Bytes that a client has used in this process, of which other processes do not know yet. */
+/** The bytes that a client has used in this process and that are not reported to the store yet. */
 interface Unreconciled {
   bytes: number;
   /** True if the client had too few bytes left at this process's last report. */

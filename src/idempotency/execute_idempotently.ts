@@ -19,7 +19,7 @@ interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller, so that a caller never receives another caller's response. */
   readonly identity: string;
-  /** The client whose storage limit includes the response: a user, or a network. */
+  /** The client whose storage limit the response counts against: a user, or a network. */
   readonly share: string;
   readonly method: string;
   /** The path in a normal form, because clients can percent-encode it differently. */
@@ -44,7 +44,7 @@ interface IdempotencyContext
   readonly store: IdempotencyStore;
 }
 
-/** The claim of a request, and the client whose storage limit includes the response. */
+/** The claim of a request, and the client whose storage limit the response counts against. */
 export type RequestClaim = IdempotencyClaim & { readonly share: string };
 
 interface IdempotentWork {

@@ -26,7 +26,7 @@ export interface IdempotencyClaim {
   readonly fingerprint: string;
   /** Distinguishes this claim from all others on the key. */
   readonly owner: string;
-  /** The client whose storage limit includes the response; absent if no limit applies. */
+  /** The client whose storage limit the response counts against; absent if no limit applies. */
   readonly share?: string | undefined;
 }
 

@@ -100,7 +100,6 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
   }
 
-  /** Deletes expired responses. */
   async purge(): Promise<void> {
     await this.prepare();
     const bound = this.#bound(this.#options.clock.now());

@@ -17,11 +17,11 @@ import {
 export interface CertifiedComparisons {
   /** Returns true if the results in memory and in the database are certainly equal. */
   isCertain(comparison: Comparison): boolean;
-  /** Stops evaluating this operator in memory for this kind of column, after a result differed. */
+  /** Stops evaluating this operator in memory for this kind of column, after a wrong result. */
   demote(comparison: Comparison): void;
 }
 
-/** Creates the set of comparisons that tests certify. `demote` removes a comparison permanently. */
+/** Creates the set of comparisons whose results tests have verified. `demote` is permanent. */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>
@@ -34,7 +34,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
       if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
       if (!hasValuesOfKind(comparison)) return false;
       const cell = cellOf(comparison);
-      // A custom operator is trusted until a shadow check finds that the results differ.
+      // A custom operator is trusted until a check in the database finds a different result.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
     },
     demote: (comparison) => {
@@ -49,7 +49,7 @@ function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): b
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the class of columns whose certified operators apply to a comparison. */
+/** Returns the column class of a comparison, by which dialects list the certified operators. */
 export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));

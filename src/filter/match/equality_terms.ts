@@ -5,7 +5,7 @@ import { equalOperator, inOperator } from "../operators/operator_registry.ts";
 
 export interface EqualityTerm {
   readonly column: ColumnInfo;
-  /** The value that the column must equal, in its in-process form. */
+  /** The value that the column must equal, as a decoded row contains it. */
   readonly value: unknown;
 }
 
@@ -18,8 +18,8 @@ export const maxEqualityTerms = 16;
  * empty list if no row matches. `isCertain` of `CertifiedComparisons` excludes comparisons for
  * which the database could treat different values as equal.
  *
- * The terms apply only to row images for which a matcher can decide in memory. For all other
- * images, the database evaluates the whole filter.
+ * The terms apply only to rows for which a matcher can decide in memory. For all other rows, the
+ * database evaluates the whole filter.
  */
 export function equalityTerms(
   filter: Filter,

@@ -6,7 +6,7 @@ import { comparisonWork, unlimitedWork, type WorkAllowance } from "../filter_wor
 import { columnValue, type RowImage, storedForm } from "./row_matches.ts";
 import type { Random } from "../../runtime/runtime.ts";
 
-/** Returns true if a row image passes a filter, or null if only the database can decide that. */
+/** Returns true if a row passes a filter, or null if only the database can decide that. */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
 /**
@@ -51,7 +51,7 @@ function undecided(): null {
   return null;
 }
 
-/** Combines terms to AND or OR. A term with the result `absorbing` decides the whole group. */
+/** Combines terms with AND or OR. One result of `absorbing` (false for AND) decides the group. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;
@@ -69,7 +69,7 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   const work = comparisonWork(comparison);
   const { name } = column;
   const fits = kindTest(column);
-  // A column can be called like a member of `Object.prototype`. Only then is a slower check needed.
+  // Only a column with the name of a member of `Object.prototype` needs the slower check.
   const isInherited = name in Object.prototype;
   return ({ row }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;
@@ -81,15 +81,15 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   };
 }
 
-/** A comparison that memory has decided for a row image, and that the database checks. */
+/** A comparison with its result in memory for a row. The database then checks the result. */
 export interface DecidedComparison {
   readonly comparison: Comparison;
   readonly passes: boolean;
 }
 
 /**
- * Returns the comparisons that a shadow check evaluates in the database to verify a decision in
- * memory. Each is evaluated separately, so that a mismatch shows which comparison is wrong.
+ * Returns the comparisons of a filter whose results in memory are certain. A shadow check evaluates
+ * each of them in the database, too, so that a mismatch shows which comparison is wrong.
  */
 export function comparisonsToCheck(
   filter: Filter,
@@ -127,7 +127,7 @@ export function mismatchedComparisons(
  * random. Most calls only decrement a counter.
  */
 export function createSampler(random: Random): () => boolean {
-  // A random gap (1 to 2,047, uniform) also samples events that recur at regular intervals.
+  // Random (1 to 2,047), because a constant gap could always miss the same regular events.
   const gap = () => {
     const [high = 0, low = 0] = random.bytes(2);
     return Math.max(1, (high * 256 + low) % 2_048);

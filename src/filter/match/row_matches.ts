@@ -47,7 +47,7 @@ function valueMatches(comparison: Comparison, value: unknown): boolean {
 /** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
   /**
-   * The in-process values, including hidden columns. {@link attachStoredForms} attaches the stored
+   * The decoded values, including hidden columns. {@link attachStoredForms} attaches the stored
    * values that the row cannot represent exactly.
    */
   readonly row: Row;

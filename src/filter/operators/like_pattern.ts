@@ -20,7 +20,7 @@ export function patternCharactersForLimit(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }
 
-/** Estimates the steps of a LIKE pattern for each character of the compared string. */
+/** Estimates how many steps a LIKE pattern takes per character of the compared string. */
 export function patternWork(pattern: string): number {
   return isPlainPattern(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }

@@ -44,7 +44,7 @@ export interface Operator {
   accepts(column: ColumnInfo): boolean;
   /** Returns the SQL condition, with bound values. It can be combined by AND and OR. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
-  /** Estimates the steps for each character of a string. Absent if no string is searched. */
+  /** Estimates the steps per character of a compared string. Absent if no string is searched. */
   work?(values: readonly unknown[]): number;
   /** Evaluates the operator in memory. `value` is null only for operators that test for NULL. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;

@@ -25,12 +25,12 @@ import { parseSafeNumber } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import { patternFault } from "./like_pattern.ts";
 
-/** Returns true for operators that can test values in documents: not those for lists or search. */
+/** Returns false for list, search and custom operators: they cannot test a value in a document. */
 export function fitsDocumentPaths({ takes }: Operator): boolean {
   return !["texts", "item", "items", "query"].includes(takes);
 }
 
-/** Returns why operands do not fit, as a message without its subject, or null if they fit. */
+/** Returns why operands do not fit an operator, as a message without its subject, or null. */
 export function pathOperandFault(
   operator: Operator,
   operands: readonly JsonOperand[],
@@ -41,7 +41,7 @@ export function pathOperandFault(
   return type === "boolean" ? "must be a number or a text to have an order" : null;
 }
 
-/** The operators for operands of any type. All others need a type whose values have an order. */
+/** The operators for operands of any type. Operators such as `>` need a type with an order. */
 const anyType: ReadonlySet<Operator> = new Set([
   equalOperator,
   notEqualOperator,
@@ -146,9 +146,9 @@ function boundOperand(operand: JsonOperand, dialect: Dialect): Fragment {
 /**
  * Returns a comparison for values from code, which are data and never syntax. It fails closed:
  * undefined, null, NaN and a value that the column cannot store become {@link missingRows}, so a
- * missing user id never grants access. An empty list matches no row. `nullTest` tests for NULL.
- * Throws a TypeError for a whole number beyond 2^53, which JavaScript rounds, except for a column
- * of reals.
+ * missing user id never grants access. An empty list matches no row. To test for NULL, use
+ * `nullTest`. Throws a TypeError for a whole number beyond 2^53, which JavaScript rounds, except
+ * for a column of reals.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -210,7 +210,7 @@ function fromCode(
   }
 }
 
-/** Parses a string as in a filter, because a user id is often a string even for a numeric key. */
+/** Parses a string like a filter's literal: a user id is often a string, even for a numeric key. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindProperties[column.kind].arithmetic !== "double") {

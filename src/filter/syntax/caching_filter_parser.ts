@@ -29,7 +29,7 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
 
 /**
  * The estimated memory for a string and its tree, in bytes per character of the string. The number
- * is high because a list of digits has a value, with its own node, at every second character.
+ * is high because a list such as `1,2,3` has a node in the tree for every second character.
  */
 const bytesPerCharacter = 50;
 

@@ -14,7 +14,7 @@ export const filterLimits = {
    */
   walks: 16,
   pathNames: 10,
-  /** The maximum number of whole numbers in a path: each can be a name or an array index. */
+  /** How many names in a path may be whole numbers. SQL tries each as a name and as an index. */
   pathIndexes: 3,
   listValues: 200,
   /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */

@@ -185,7 +185,7 @@ function fieldWidth(text: string, at: number, wanted: number): number {
   return belongs.test(letter) ? letter.length : 0;
 }
 
-/** Compares character codes, not strings, because the parser calls this function most often. */
+/** Returns the symbol at `at`, or null. Compares codes, not strings, because it is called often. */
 function symbolAt(text: string, at: number): string | null {
   const next = text.charCodeAt(at + 1);
   switch (text.charCodeAt(at)) {

@@ -6,7 +6,7 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object with tokens that this process has taken from the store in advance (leased). */
 export interface LeaseHolder {
-  /** Puts leased tokens back unless some were spent lately. Returns false if none are left. */
+  /** Puts leased tokens back unless some were spent lately. Returns true if it keeps tokens. */
   returnIdle(): boolean;
   /** Returns all leased tokens to the store. */
   returnAll(): Promise<void>;

@@ -32,7 +32,7 @@ export const authenticatedClass = "authenticated";
 /** The class of requests that MCP tools send. It applies only if a budget is configured for it. */
 export const mcpClass = "mcp";
 
-/** Maximum capacity: a number in a header has at most 12 digits before the point, 3 after it. */
+/** Maximum capacity: a decimal in a header has at most 12 digits before the point and 3 after. */
 const maxTokens = 1e12;
 
 /** Minimum of capacities and costs, in tokens: rounding could make a smaller cost free. */

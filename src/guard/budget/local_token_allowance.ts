@@ -27,7 +27,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   /** Number of leased tokens that are not spent yet. `#total` includes them. */
   #held = 0;
   #share = 0;
-  /** The end of the lease. This time and the next two are monotonic. */
+  /** The end of the lease. This and the next two fields are times of a monotonic clock. */
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
@@ -54,7 +54,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // A request that already has tokens calls the store, to return them for other requests.
+    // A refusal needs no store, unless the request must return tokens that it has taken before.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) return this.#result(false, 0);
     return this.#takeFromStore(demand);
   }
@@ -239,7 +239,7 @@ interface DrawRequest extends TokenDemand {
   /** Number of leased tokens that this process keeps. They are included in `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
-  /** Number of tokens of the request for which to size the next lease; 0 for no lease. */
+  /** Expected number of tokens for each later request; 0 to lease no tokens for later requests. */
   readonly shareFor: number;
 }
 
@@ -286,8 +286,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has changed the record, this process knows more exactly when tokens were
-  // spent. A record that is missing has expired, because the bucket was full.
+  // If no other process has changed the record, the state in this process is more exact. A missing
+  // record has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));

@@ -49,7 +49,7 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Returns true if the items are paid for. All tokens of a full bucket pay for any number. */
+  /** Returns true if the items are paid for. All tokens of a full bucket pay for any batch. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;
@@ -117,7 +117,6 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, LocalTokenAllowance> = boundedMap(50_000);
 
-  /** `id` is the limit's name in the store, which must be the same in all processes. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
     this.id = id;

@@ -52,7 +52,7 @@ export function tokenBucketPolicy(
   };
 }
 
-/** Returns the policy of a bucket that is full at the start of a window. A request starts it. */
+/** Returns the policy of a bucket that is refilled by the first request after a time window. */
 export function fixedWindowPolicy(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,

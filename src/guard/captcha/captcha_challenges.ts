@@ -11,7 +11,6 @@ import { flag, testedValue, textLike } from "../../options/option_kinds.ts";
 /** Issues CAPTCHA challenges, and accepts each solved token once. */
 export type CaptchaChallenges = ReturnType<typeof createCaptchaChallenges>;
 
-/** The action and the client's address for which a CAPTCHA token must be valid. */
 type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {

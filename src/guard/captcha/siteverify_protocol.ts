@@ -40,7 +40,6 @@ interface CaptchaVendor {
   readonly endpoint: string;
   /** Returns form fields in addition to the secret, the token and the client's address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
-  /** Maximum length of the vendor's tokens, in characters. */
   readonly maxTokenLength: number;
   /** Number of attempts: two only if the vendor recognizes a repeated verification. */
   readonly tries: 1 | 2;
@@ -48,7 +47,6 @@ interface CaptchaVendor {
   readonly hasActions: boolean;
   /** Matches site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
-  /** Minimum score of a token, or null if no score is required. */
   readonly minScore: number | null;
 }
 

@@ -8,8 +8,8 @@ import { maxDifficulty, type Trust } from "./difficulty.ts";
 export interface PowOptions {
   /**
    * The secret that signs challenges. In a list for rotation, the first secret signs and all
-   * verify. Default: `SERVICE_POW_SECRET`, or a random secret with a notice. In production, the app
-   * does not start without a secret.
+   * verify. Default: `SERVICE_POW_SECRET`. Without a secret, the app does not start in production,
+   * and otherwise reports this and uses a random secret.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** Number of leading zero bits in a solution, 1 to 32. Each bit doubles the work. Default: 20. */

@@ -29,9 +29,9 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Both changes also end the account's sessions, while the
- * account is disabled. No earlier session then becomes valid again, even if the process is killed
- * after the first write. One write is not possible: sessions may be in another store than accounts.
+ * Disables an account, or enables it again. Also ends all its sessions: after it is disabled, or
+ * before it is enabled. No earlier session then becomes valid again, even if the process is killed
+ * between the two writes. They cannot be one write, because sessions may be in another store.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,

@@ -203,7 +203,7 @@ async function answer<Input>(
 
 const empty = new Uint8Array();
 
-/** Throws a 403 if a page of another origin sends the request: it must not log users in or out. */
+/** Throws a 403 for a page of another origin: such a page could otherwise log users in or out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
   if (isFromOwnPage(request, trustedOrigins) !== false) return;
   throw new Problem(
@@ -273,7 +273,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only browsers need this cookie. A program can send its password again.
+  // Only browsers need this cookie. Another client proves its signup by the password instead.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

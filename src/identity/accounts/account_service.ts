@@ -26,7 +26,7 @@ export interface AccountService {
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The deployer's pages to which links in emails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** Runs work after the response: its timing then does not reveal if an account exists. */
+  /** Runs work after the response, so that the response time does not reveal existing accounts. */
   readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

@@ -18,7 +18,6 @@ export class BackgroundTasks {
     this.#running.add(running);
   }
 
-  /** Resolves when all work is done. */
   async finish(): Promise<void> {
     await Promise.all(this.#running);
   }

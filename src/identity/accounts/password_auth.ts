@@ -85,7 +85,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The epoch is stored without expiry, because the lifetime of sessions is unknown here.
+      // A new epoch ends all older sessions. It never expires: their lifetime is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };
@@ -145,8 +145,8 @@ async function openService(
 }
 
 /**
- * Returns the pages to which links in emails lead. The pages never depend on a request's `Host`,
- * by which an attacker could receive the token. Throws a plain Error for `sendMail` without pages.
+ * Returns the pages to which links in emails lead. Ignores the header `Host`, which an attacker
+ * could forge to receive the token. Throws a plain Error for `sendMail` without pages.
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,

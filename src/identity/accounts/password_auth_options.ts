@@ -164,7 +164,7 @@ export type RefusePassword = (
   email: string,
 ) => string | null | Promise<string | null>;
 
-/** The deployer's pages to which links in emails lead. They send the token to the service. */
+/** The deployer's pages to which links in emails lead. The pages send the token to the service. */
 export interface LinkOptions {
   /** The URL of the page that sends `{ token }` to `POST /auth/verify`. */
   readonly verify: string;
