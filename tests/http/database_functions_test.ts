@@ -33,6 +33,8 @@ CREATE FUNCTION films_since(since integer) RETURNS SETOF films STABLE LANGUAGE s
 CREATE FUNCTION best() RETURNS films STABLE LANGUAGE sql AS 'SELECT * FROM films WHERE id = 3';
 CREATE FUNCTION by_year(out_of integer) RETURNS TABLE (year integer, films bigint) STABLE LANGUAGE sql AS
   'SELECT year, count(*) FROM films WHERE id < out_of GROUP BY year';
+CREATE FUNCTION either_way() RETURNS text VOLATILE LANGUAGE sql AS $$SELECT 'a'$$;
+CREATE FUNCTION either_way(b boolean DEFAULT NULL) RETURNS text STABLE LANGUAGE sql AS $$SELECT 'b'$$;
 CREATE FUNCTION numbers_or_one(VARIADIC of integer[] DEFAULT '{1}') RETURNS SETOF integer IMMUTABLE
   LANGUAGE sql AS 'SELECT unnest(of)';
 CREATE FUNCTION numbers(VARIADIC of integer[]) RETURNS SETOF integer IMMUTABLE LANGUAGE sql AS 'SELECT unnest(of)';
@@ -347,6 +349,13 @@ testOnPostgres("faults of calls name the arguments, and no SQL", async (url) => 
         `Cannot use this body: by ${fault}`,
       ]);
     }
+    // Postgres cannot call one of the two. The fault named a value, and the request had none.
+    assertEquals(await detail("GET", "either_way"), [
+      422,
+      "Cannot call either_way: several functions take these arguments; there is either_way(), " +
+      "either_way(b?)",
+    ]);
+    assertEquals((await detail("GET", "either_way?b=true"))[0], 200);
     // The message of RAISE was lost, or the status was another one than for the engine's own error.
     assertEquals((await detail("GET", "coded?code="))[0], 422);
     assertEquals(await detail("GET", "coded?code=22012"), [422, "no 22012"]);

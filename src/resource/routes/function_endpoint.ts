@@ -118,7 +118,7 @@ function chosenFunction(
   const isInUrl = body === undefined;
   const isRaw = body instanceof Uint8Array;
   const all = [first, ...first.overloads]
-    .filter(({ isQuery, bodyType }) => !isInUrl || isQuery && bodyType === null);
+    .filter(({ bodyType }) => !isInUrl || bodyType === null);
   const given = isInUrl ? [...query.keys()] : isPlainObject(body) && !isRaw && Object.keys(body);
   const byNames = all.filter(({ args, result }) => {
     const known = args.map(({ column }) => column.name);
@@ -131,9 +131,12 @@ function chosenFunction(
   const type = isRaw ? mediaTypeOf(header) : jsonContentType;
   const ofType = ofBody.filter(({ bodyType }) => bodyType === type);
   const [chosen, other] = [byNames, ofType, ofBody].find((some) => some.length > 0) ?? [];
-  if (chosen !== undefined && other === undefined) return chosen;
-  const fault = chosen === undefined ? "no function takes" : "several functions take";
-  const shown = all.slice(0, maxShown).map((one) => {
+  // Postgres refuses a call that also fits a volatile function, although a GET cannot mean that one.
+  const mayBeCalled = chosen !== undefined && (!isInUrl || chosen.isQuery);
+  if (mayBeCalled && other === undefined) return chosen;
+  const fault = other === undefined ? "no function takes" : "several functions take";
+  const listed = all.filter(({ isQuery }) => !isInUrl || isQuery || other !== undefined);
+  const shown = listed.slice(0, maxShown).map((one) => {
     const names = one.args.map(({ column, isOptional }) => column.name + (isOptional ? "?" : ""));
     return `${one.name}(${one.bodyType ?? names.join(", ")})`;
   });
