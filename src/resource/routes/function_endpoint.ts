@@ -131,7 +131,7 @@ function chosenFunction(
   const type = isRaw ? mediaTypeOf(header) : jsonContentType;
   const ofType = ofBody.filter(({ bodyType }) => bodyType === type);
   const [chosen, other] = [byNames, ofType, ofBody].find((some) => some.length > 0) ?? [];
-  // Postgres refuses a call that also fits a volatile function, although a GET cannot mean that one.
+  // Postgres refuses a call that also fits a volatile function, although a GET cannot mean it.
   const mayBeCalled = chosen !== undefined && (!isInUrl || chosen.isQuery);
   if (mayBeCalled && other === undefined) return chosen;
   const fault = other === undefined ? "no function takes" : "several functions take";
