@@ -32,7 +32,7 @@ interface Trusted {
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
-  /** Null marks a credential that this process has ended, because the store may still return it. */
+  /** Null replaces a credential that this process has ended: the store may still return it. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
   readonly #reading = new Map<string, Promise<Identification | null>>();
 

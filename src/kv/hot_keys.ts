@@ -147,8 +147,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the related records after the hot keys, or in the same snapshot. A later change of a
-   * related record also changes its hot key, so that the check of the hot key fails.
+   * Reads the related records after the hot keys, or in the same snapshot. A commit that
+   * changes a related record later also changes its hot key. The check of the hot key then fails.
    */
   async #read(
     queues: readonly KeyQueue[],

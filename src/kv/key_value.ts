@@ -10,7 +10,7 @@
 export interface KeyValue {
   /** Reads one key. */
   get(key: KeyValueKey): Promise<KeyValueEntry>;
-  /** Reads any number of keys. Each ten of them are read in one snapshot. */
+  /** Reads any number of keys, ten keys in each snapshot. */
   getMany(keys: readonly KeyValueKey[]): Promise<readonly KeyValueEntry[]>;
   /** Reads one page of the entries below a prefix, in key order. */
   list(page: KeyValuePage): Promise<readonly KeyValueEntry[]>;

@@ -25,7 +25,7 @@ export class RecordsByClient {
     if (share.sizes.size === 0) this.#shares.delete(name);
   }
 
-  /** Returns the oldest record of one of the largest clients. Null if there are no clients. */
+  /** Returns the encoded key of a large client's oldest record. Null if there are no clients. */
   next(): string | null {
     const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
     const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];

@@ -19,14 +19,13 @@ export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
 
 /**
  * A Deno KV with timeouts and retries while another process has locked the file. Deno's client of
- * KV Connect retries for ever, so few operations are sent while the store does not respond.
+ * KV Connect retries for ever, so a store that does not respond receives only a few operations.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
   readonly #options: RetryingKvOptions;
   readonly #breaker: CircuitBreaker;
   #isClosed = false;
-  /** The claims whose records are ignored. */
   readonly abandonedClaims = new AbandonedClaims();
 
   /** Takes ownership of `kv`, so that `close` also closes `kv`. */
@@ -100,7 +99,7 @@ export class RetryingKv {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Closes the store after the abandoned claims are removed; immediately if there are none. */
+  /** Closes the store after all abandoned claims are removed; immediately if no claim exists. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -244,7 +243,7 @@ class CircuitBreaker {
     }
   }
 
-  /** Sends a probe (a read of a missing record). In an outage, the store responds afterwards. */
+  /** Sends a probe (a read of a missing record). The response may arrive only after an outage. */
   #sendProbe(now: number): void {
     const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
     if (now - this.#probedAt < pauseMs) return;
@@ -269,7 +268,7 @@ const maxBetweenAnswers = 64;
 const probePauseMs = 1_000;
 const longPauseMs = 30_000;
 
-/** After so many probes without a response, the pause is long: Deno's client retries each probe. */
+/** If this many probes have no response, the pause is long: Deno's client retries each probe. */
 const maxProbes = 20;
 
 function silent(): StoreError {

@@ -47,7 +47,6 @@ export function createFallbackListener(options: Omit<HealthListenerOptions, "max
       } while (!isStopped && !reserve.take());
       await close();
     },
-    /** Closes all connections and descriptors. */
     stop(): void {
       isStopped = true;
       void close();

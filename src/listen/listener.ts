@@ -61,9 +61,9 @@ export interface Server {
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;
   /**
-   * Stops accepting connections after `drainMs` (default: the option, or 0), lets requests finish,
-   * and closes the app. While it stops, responses contain `Connection: close`, so that clients send
-   * their next request to another process. A second call does nothing.
+   * Stops accepting connections after `drainMs` (default: the option `drainMs`, or 0), lets
+   * requests finish, and closes the app. During the stop, responses contain `Connection: close`, so
+   * that clients send their next request to another process. A second call does nothing.
    */
   stop(drainMs?: number): Promise<void>;
 }
@@ -120,8 +120,8 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await new Promise<void>((resolve) => runtime.clock.after(openMs, resolve));
     const finished = socket?.shutdown();
-    // Streams end only when the listener is shutting down. Their clients would otherwise open new
-    // streams on the same connections and be refused.
+    // Ends the streams only after the shutdown has begun. Before it, their clients would open new
+    // streams on the same connections, and the app would refuse these streams.
     app.drain();
     await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
@@ -214,7 +214,7 @@ function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socke
 
 /** Returns the response with a header that makes the client end the connection. */
 function endingConnection(response: Response): Response {
-  // An upgrade response has no connection to end, and cannot be copied.
+  // After an upgrade, the connection no longer carries HTTP. The response cannot be copied.
   if (response.status === 101) return response;
   // The headers of a response from `fetch` cannot be changed, so the response is copied.
   const headers = new Headers(response.headers);

@@ -38,7 +38,7 @@ const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
 const noReserve = { size: 0, release() {}, take: () => true };
 
-/** Opens `count` descriptors and keeps half of them; none if not all can be opened. */
+/** Opens `count` descriptors and keeps half of them. Keeps none if it cannot open all. */
 function takeHalfOf(count: number): readonly number[] {
   const opened = openSpareDescriptors(count) ?? [];
   closeSpareDescriptors(opened.slice(count / 2));

@@ -83,7 +83,6 @@ export class LiveHub {
     this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
-  /** Number of open streams. */
   get size(): number {
     return this.#sessions.size;
   }
@@ -121,7 +120,7 @@ export class LiveHub {
     await (await this.#opened.log()).purge();
   }
 
-  /** Opens a stream of rows; null if a multiplexed stream carries it. Throws a 429 or 503. */
+  /** Opens a stream of rows. Returns null inside a multiplexed stream. Throws a 429 or 503. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
@@ -137,7 +136,7 @@ export class LiveHub {
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // If policies have changed since a shared result was computed, the log calls `hide` now.
+      // This read calls `hide` if row policies have changed since a shared result was computed.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);

@@ -6,7 +6,6 @@ export const liveLimits = {
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,
   maxConcurrentReads: 8,
-  /** The maximum number of aggregate queries that run at the same time. */
   maxConcurrentAggregates: 4,
   /** If this many reads wait, the service refuses new streams. */
   maxWaitingReads: 1_000,

@@ -12,14 +12,13 @@ import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
  * view, because only the resource may remove hidden values.
  */
 export interface LiveView {
-  /** A key. Views of one resource with equal keys show rows in the same form, and share bytes. */
+  /** Two views of one resource whose keys are equal show rows in the same form, and share bytes. */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to the included rows. */
   readonly shape: string;
   /** True if rows and ids contain numbers beyond 2^53 in a form that JavaScript reads exactly. */
   readonly safeNumbers: boolean;
   readonly shown: readonly ShownRelation[];
-  /** The rights that determine which related rows are included. */
   readonly rights: readonly ViewRight[];
   /**
    * Converts whole rows to the rows that clients see, in the same order. Returns a promise only if
@@ -30,7 +29,7 @@ export interface LiveView {
 }
 
 export interface ShownRelation extends Pick<Related, "relation" | "filter" | "links"> {
-  /** True if the including rows have an index on the relation's columns, and keys without NULL. */
+  /** True if the including table has an index for the relation, and a primary key without NULL. */
   readonly isIndexed: boolean;
   /** The relations that the included rows themselves include. */
   readonly shown: readonly ShownRelation[];

@@ -25,7 +25,7 @@ export function readNewPassword(fields: AccountFields, { minLength }: PasswordRu
 
 const minDifferent = 5;
 
-/** Throws a 422 if a password contains the e-mail address or the deployer refuses it. */
+/** Throws a 422 if the deployer refuses a password, or if it contains the e-mail address. */
 export async function requireGoodPassword(
   fields: AccountFields,
   { password, email, action }: {

@@ -29,7 +29,7 @@ export interface PasswordHasher {
 
 /**
  * Creates the functions that hash passwords. On a machine with several processors, they leave one
- * processor free, so that logins do not delay other requests. Waiting IP addresses take turns.
+ * processor free, so that logins do not delay other requests. Clients take turns by IP address.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,

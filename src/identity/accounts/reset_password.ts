@@ -11,7 +11,7 @@ import { countMail } from "../signups/mail_limits.ts";
 /** A requested password reset. It is stored under the hash of the token in the e-mail. */
 interface PasswordReset {
   readonly userId: string;
-  /** The version of the old password: the link becomes invalid when the password changes. */
+  /** The old value of {@link passwordVersionOf}: a new password makes the link invalid. */
   readonly stamp: string;
   readonly expiresAt: number;
 }
@@ -38,8 +38,8 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 
 /**
  * `POST /password/reset`: sets a new password for a client that has the token from an e-mail. Ends
- * all sessions, and starts no session, because other people may have read the e-mail. A token from
- * the e-mail of a signup creates the account.
+ * all sessions, and starts no session, because other people may have read the e-mail. If the token
+ * is from the e-mail of a signup, creates the account with this password.
  */
 export async function resetPassword(
   call: AccountRequest,

@@ -36,8 +36,8 @@ export function readSignup({ fields }: AccountRequest, service: AccountService) 
  * Signs a user up. With `signup.verify`, the response does not reveal if the address already has an
  * account: in both cases, the service sends an e-mail to the address. For a new address, the e-mail
  * contains a link. The account is created when the link is opened in the browser of this signup, or
- * in another browser with the password of this signup. Without this condition, a stranger could
- * sign up with the address of another user, who would then open the link.
+ * in another browser with the password of this signup. Otherwise a user could open the link of a
+ * stranger's signup, and the stranger would know the password of the user's account.
  */
 export async function signUp(
   call: AccountRequest,
@@ -133,7 +133,7 @@ async function addProven(
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
-  // If the process ends before this delete, the token is useless, because the account exists.
+  // If the process ends before this delete, the token remains, but cannot create a second account.
   await store.commit({ mutations: [{ kind: "delete", key }] });
   if (account === null) throw invalidTokenProblem(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
@@ -167,7 +167,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // Stored even if no e-mail is sent: the cookie is also valid with the links of earlier e-mails.
+  // Stores the cookie even if no e-mail follows: it is also valid for the links of earlier e-mails.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

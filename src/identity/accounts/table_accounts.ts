@@ -18,7 +18,6 @@ export interface AccountColumns {
   /** The column of the roles: JSON with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
-  /** The column with the time of the signup. */
   readonly createdAt: ColumnInfo | null;
 }
 
@@ -122,7 +121,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Creates a reference to a column for statements. Introspection creates no such references. */
+/** Wraps a column's description for use in `sql`. Introspection returns only descriptions. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
   // The cast is safe: the missing members exist only in the type.
@@ -169,7 +168,7 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns true if new rows set the column. Without any roles, the column keeps its default. */
+/** Returns false if a new account has no roles, but the column has a default for them. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
@@ -179,7 +178,7 @@ export function newRolesError(column: ColumnInfo, roles: readonly string[]): str
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns an error message if the column cannot store these roles. A string stores one role. */
+/** Returns an error message if a column cannot store these roles. A `text` column stores one. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

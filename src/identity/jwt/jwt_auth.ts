@@ -70,7 +70,7 @@ function open(
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;
       const token = bearerToken(authorization);
-      // The values of two `Authorization` headers are joined by a comma.
+      // Two `Authorization` headers arrive here as one value with a comma, which is also malformed.
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(apiKeyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");

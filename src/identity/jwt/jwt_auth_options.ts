@@ -106,7 +106,7 @@ export const jwtAuthOptionRules = groupOf<JwtAuthOptions>()({
 /** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;
 
-/** Parses the options. Throws a plain Error for an invalid option, or for 0 or several keys. */
+/** Parses the options. Throws a plain Error for an invalid option, no key, or several keys. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
   const read = jwtAuthOptionRules.read(options, { subject, path: "jwtAuth" });

@@ -66,7 +66,7 @@ function byKeySet(
   };
 }
 
-/** Reads a configured key. Throws a plain Error if the key can verify no accepted algorithm. */
+/** Reads a configured key. Throws a plain Error if no accepted algorithm can use the key. */
 function readPublicKey(key: string | PublicKey, accepted: readonly JwtAlgorithm[] | undefined) {
   let cause: unknown;
   try {
@@ -86,7 +86,7 @@ function readPublicKey(key: string | PublicKey, accepted: readonly JwtAlgorithm[
   });
 }
 
-/** Returns the algorithms that a public key can verify. The first algorithm is the usual one. */
+/** Returns the algorithms that can use a public key. The first algorithm is the default. */
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   switch (asymmetricKeyType) {
     case "rsa":
@@ -114,7 +114,7 @@ const maxAgeMs = 10 * 60_000;
 const pauseMs = 60_000;
 /** Minimum time between two fetches while no fetch has succeeded, in milliseconds. */
 const firstPauseMs = 5_000;
-/** Timeout of a fetch, in milliseconds. A request waits only if its key is unknown. */
+/** Timeout of a fetch, in milliseconds. Only requests with an unknown key wait for a fetch. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 

@@ -25,7 +25,7 @@ import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 
 /** The record of an API key, without the secret. */
 export interface ApiKey {
-  /** The id of the key, with which the key's string begins. */
+  /** The id of the key. The key's string is `key_`, the id, `_` and the secret. */
   readonly id: string;
   /** The name of the key, which says its purpose. */
   readonly name: string;
@@ -52,13 +52,13 @@ const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
 
 /**
  * The API keys of an app, in the key-value store. A key consists of an id and a secret. Only a hash
- * of the secret is stored, so that the key can be shown only once, when it is created.
+ * of the secret is stored. Therefore the key can be shown only once, when it is created.
  */
 export class ApiKeys {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
 
-  /** Reads nothing before the first call. */
+  /** Creates an object that reads and writes the store only when a method is called. */
   constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
     this.#store = store;
     this.#runtime = runtime;

@@ -70,7 +70,7 @@ export class SessionCookie {
 
   /**
    * Returns the name of the cookie. Browsers accept the prefix `__Host-` only over HTTPS and
-   * without a domain, so that no other host of the site can set it (RFC 6265bis, 4.1.3.2).
+   * without a domain, so that no other host of the site can set the cookie (RFC 6265bis, 4.1.3.2).
    */
   #nameAt(headers: Headers, url: string): string {
     return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;

@@ -23,8 +23,8 @@ async function readSessionEpoch(store: KeyValue, userId: string): Promise<string
 }
 
 /**
- * Starts a new epoch, which ends all sessions of a user, even those that are being started. With
- * `expireInMs`, the epoch is kept until all earlier sessions have expired.
+ * Starts a new epoch, which ends all sessions of a user, even those that are being started. The
+ * epoch expires after `expireInMs`, when all earlier sessions have expired, too. Default: never.
  */
 export async function beginSessionEpoch(
   store: KeyValue,
@@ -105,7 +105,7 @@ export class Sessions {
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
-  /** Starts a session of an account. Rejects with a `StoreError`. */
+  /** Starts a session of an account. Rejects with a `StoreError` if the store fails. */
   async begin(account: Account): Promise<NewSession> {
     const { store, maxMs, runtime: { clock, random } } = this.#options;
     const token = makeToken(sessionPrefix, random);

@@ -6,7 +6,7 @@ export function readSignupCookie({ headers }: Request, isSecure: boolean): strin
 }
 
 /**
- * Sets the cookie that marks the browser of a signup until the link in the mail is followed. The
+ * Sets the cookie that marks the browser of a signup until the link in the e-mail is followed. The
  * cookie is valid for a day and has no other use. An empty `token` removes it.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
@@ -23,7 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-/** Returns the name of the cookie. The prefix keeps other hosts of the site from setting it. */
+/** Returns the name of the cookie. With the prefix `__Host-`, only this host can set the cookie. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

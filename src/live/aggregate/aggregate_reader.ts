@@ -15,7 +15,7 @@ export interface AggregateReadResult {
   readonly position: Position;
 }
 
-/** The query of a live aggregate, and the memory account of its groups. */
+/** The query of a live aggregate, and the shared memory that its groups use. */
 export interface AggregateReaderOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
@@ -59,7 +59,7 @@ export class AggregateReader {
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReadResult> {
     const { runtime: { clock }, limits } = this.#context;
-    // The database also returns metrics that clients do not see, and one group above their limit.
+    // The database also returns metrics that clients do not see, and one group more than the limit.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??
@@ -69,7 +69,6 @@ export class AggregateReader {
     return reading;
   }
 
-  /** Aborts a read that is in progress. */
   close(): void {
     this.#abort.abort();
   }
@@ -87,7 +86,7 @@ export class AggregateReader {
     }
   }
 
-  /** Reads all groups. If memory cannot hold them exactly, returns null, and no retry follows. */
+  /** Reads all groups. If memory cannot hold them exactly, returns null and never tries again. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReadResult | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

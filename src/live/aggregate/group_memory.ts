@@ -39,7 +39,7 @@ export class GroupMemory {
       this.#sumOf(identity) + bytes <= perIdentity;
   }
 
-  /** Replaces the bytes that an aggregate has reserved. Returns false if there is no room. */
+  /** Sets the number of bytes that an aggregate reserves. Returns false if there is no room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;

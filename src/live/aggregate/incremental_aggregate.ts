@@ -216,7 +216,7 @@ const bytesPerValue = 50;
 
 /** The aggregate of a live stream: its plan, its columns, and the form of its events. */
 export interface LiveAggregateQuery {
-  /** A cache key: queries of one resource with equal keys have equal results and share the work. */
+  /** A cache key. Streams whose keys and live queries are equal share one result. */
   readonly key: string;
   /** The plan without its filter, because {@link LiveQuery} contains the filter. */
   readonly plan: Omit<AggregatePlan, "where">;

@@ -40,7 +40,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The user or IP address of the oldest listener. Its memory limit includes these groups. */
+  /** The user or IP address whose memory limit the groups count against: the oldest listener's. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;
@@ -129,7 +129,6 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     for (const listener of [...this.#listeners]) listener.fail(error);
   }
 
-  /** Leaves the subscriber group, and stops all reads. */
   close(): void {
     this.#isClosed = true;
     this.#reader.close();
@@ -260,7 +259,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 }
 
-/** Milliseconds after a change in which further changes become part of the same event. */
+/** Delay between a change and its event, in milliseconds. The event includes further changes. */
 const coalesceMs = 100;
 
 /** Delay before the next try if the queue for reads was full, in milliseconds. */

@@ -24,9 +24,9 @@ export interface Delivery {
 }
 
 /**
- * Sends the bytes of one step to all subscribers: immediately if there are few subscribers, else in
- * slices. Each write to a socket is synchronous. Thousands of consecutive writes would delay the
- * response to the client that has changed the rows, and all other requests.
+ * Sends the events of one step (one read of the log) to all subscribers: immediately if there are
+ * few subscribers, else in slices. Each write to a socket is synchronous. Thousands of consecutive
+ * writes would delay the response to the client that has changed the rows, and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
@@ -272,7 +272,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Each stream with a slow client keeps these bytes in memory, so their number is limited.
+      // Each stream with a slow client keeps these events in memory, so their size is limited.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;

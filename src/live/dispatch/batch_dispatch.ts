@@ -122,7 +122,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Makes an affected group start over: streams with included rows need the complete step. */
+  /** Makes a group that shows the row start over, because its events need the complete log step. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -212,7 +212,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The remaining statements would delay all streams. Only the streams that need them end.
+    // The remaining statements would delay all streams. Therefore the streams that need them end.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 

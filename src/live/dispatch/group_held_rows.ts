@@ -9,7 +9,7 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
  */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** The rows in which a client differs, by id: true if the client holds a row, null if unknown. */
+  /** How single clients differ: by row id, true if the client holds the row, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** The rows that the clients of the group hold, apart from differences of single subscribers. */
@@ -27,7 +27,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns rows read ahead of the changes; null if its rows differed. */
+  /** Removes a subscriber. Returns its rows newer than the sent changes; null if unknown. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // While there are no subscribers, changes do not update the held rows.

@@ -3,11 +3,11 @@ import type { StreamContext } from "../stream_context.ts";
 import { commentText, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Returns a function that returns a group's heartbeat. All streams of a group share one token. */
+/** Returns a function that returns a group's heartbeat, with a resume token for all its streams. */
 export function heartbeatTrailers(
   { feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
-  // During a delivery, some streams have not received all events up to the feed's position.
+  // During a delivery, some streams lack events before the feed's position, so no token is sent.
   if (dispatcher.isDelivering) return comment;
   const position = printLogPosition(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();

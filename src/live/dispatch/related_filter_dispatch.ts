@@ -50,7 +50,7 @@ export class RelatedFilterDispatch {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // A row that did not change itself can match now. Only `held` shows if the row matched before.
+    // A related row can make an unchanged row match. Only `held` shows if that row matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;

@@ -79,7 +79,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes a live subscriber. Returns the rows read ahead of the changes; null if unknown. */
+  /** Removes a subscriber. Returns its rows newer than the sent changes; null if unknown. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
@@ -157,7 +157,7 @@ export class IncludeGroup implements AffectedGroup {
   }
 }
 
-/** Returns the paths from the related rows that a view includes, or that its filters read. */
+/** Returns the paths to a stream's rows from all related rows on which the view depends. */
 function includePathsOfView(
   shown: readonly ShownRelation[],
   matcher: Matcher,
@@ -236,7 +236,7 @@ export class EventRenderer {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Converts all added rows to shown rows. The reads count against the limits of `identity`. */
+  /** Converts the rows of {@link add} for clients. Reads count against the limits of `identity`. */
   prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;

@@ -30,7 +30,6 @@ export interface ChangeFeedOptions {
  * notice that there may be new changes) wakes the feed, which then reads all new changes.
  */
 export class ChangeFeed {
-  /** The latest steps of the log, kept in memory. */
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;

@@ -20,7 +20,7 @@ export interface HistoryCursor {
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The log position of this place; null within a step if log positions are snapshots. */
+  /** The log position of this place; null if the log has no positions within a step. */
   readonly position: Position | null;
 }
 
@@ -53,7 +53,6 @@ export class ChangeHistory {
   readonly #ringBuffer: RingBuffer;
   readonly #semaphore = new Semaphore(maxReadsAtOnce);
 
-  /** `ringBuffer` contains the latest changes of `log`. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
     this.#ringBuffer = ringBuffer;

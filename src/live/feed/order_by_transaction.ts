@@ -2,9 +2,9 @@ import type { Change } from "../../db/changes/change_log.ts";
 
 /**
  * Groups changes by transaction, so that no client receives half of one transaction between the
- * halves of another. The changes of one row keep their order: if two transactions change the same
- * row, the second waits for the commit of the first, and its change has a higher number. Therefore
- * the highest numbers of the transactions are in the order of the commits.
+ * halves of another. Sorts the transactions by their highest `seq`, which keeps the order of the
+ * changes of one row: if two transactions change the same row, the second waits for the commit of
+ * the first, so the change of the second has a higher `seq` than all changes of the first.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();

@@ -169,7 +169,7 @@ function isWhole<G>(
 
 type ChangeTest = (row: Row, table: TableInfo) => boolean;
 
-/** Returns a function that returns true for a row that the changes have changed, or may have. */
+/** Returns a function that returns true if these changes have, or could have, changed a row. */
 function changeTest(changes: readonly Change[]): ChangeTest {
   const byTable = new Map<TableInfo, ReadonlySet<string> | "all">();
   return (row, table) => {
@@ -179,7 +179,7 @@ function changeTest(changes: readonly Change[]): ChangeTest {
   };
 }
 
-/** Returns the ids of the rows, or `all` after a change of unknown rows: all streams start over. */
+/** Returns the ids of the table's changed rows, or `all` if a change does not say which rows. */
 function changedIds(changes: readonly Change[], table: TableInfo): ReadonlySet<string> | "all" {
   const own = changes.filter((change) => change.table === table);
   if (own.some(({ kind }) => kind === "touch" || kind === "truncate")) return "all";

@@ -96,7 +96,7 @@ interface PendingRow {
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** The logged images of rows with unknown `was`. The value is true if the image matched. */
+  /** The logged states of rows whose `was` is null. The value is true if the state matched. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -130,7 +130,7 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   });
 }
 
-/** Evaluates earlier row images, under the assumption that the related rows have not changed. */
+/** Evaluates the logged states of rows, as if the related rows had not changed since. */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { matcher, identity }: EvaluationContext,
@@ -260,7 +260,7 @@ function decideRows<C extends RowsToEvaluate>(
     // A resuming client may have received the row but not its removal, so the removal is sent.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // No event is sent, but an earlier stream may have sent the row to the client later in the log.
+    // An earlier stream of the client may have sent a later change, so the client may hold the row.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
@@ -279,7 +279,7 @@ export interface CurrentRowsQuery {
 /** Current rows that one statement has read, and the filters that each row matches. */
 export interface CurrentRows {
   readonly at: Position;
-  /** Index of the first of the requested filters that this statement has evaluated. */
+  /** Index of the first filter, among the requested filters, that this statement has evaluated. */
   readonly from: number;
   /** The ids of the requested keys. */
   readonly ids: readonly string[];
