@@ -73,7 +73,7 @@ async function openStreamContext(
   };
 }
 
-/** Repeats an in-memory evaluation in the database. If memory was wrong, the streams start over. */
+/** Repeats an in-memory evaluation in the database. If the results differ, streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
@@ -94,7 +94,7 @@ export interface OpenedLogOptions extends StreamContextOptions {
   openLog(): Promise<ChangeLog>;
 }
 
-/** Opens the change log and the shared context of streams on demand, again after failures. */
+/** Opens the change log and the context of streams at the first use, and again after failures. */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;

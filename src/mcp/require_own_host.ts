@@ -3,9 +3,8 @@ import { isLoopback } from "../protocol/loopback.ts";
 
 /**
  * Throws a 403 unless an MCP request comes from a program, or from a web page of an allowed host.
- * Otherwise the host name of a page on the web could resolve to this machine (DNS rebinding), and
- * the browser would send the page's requests to this service. Browsers send an `Origin` with such
- * requests.
+ * Without this check, a web page's host name could resolve to this machine (DNS rebinding), and the
+ * browser would send the page's requests to this service. Such requests have an `Origin`.
  */
 export function requireOwnHost(
   { headers, url }: Request,

@@ -226,7 +226,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** Returns the If-Match header of a write, which protects changes that the model has not read. */
+/** Returns the If-Match header, so that the write keeps changes that the model has not read. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -247,7 +247,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // The service ignores a comma before the value of a key of one column.
+  // The service ignores this comma. Without it, the key `count` or `..` would be another path.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

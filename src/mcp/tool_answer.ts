@@ -1,6 +1,6 @@
 const maxCharacters = 20_000;
 
-/** Maximum number of characters of one string, or 80 if the response is still too long. */
+/** Maximum number of characters of one string: 500, or 80 if the response would be too long. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 

@@ -72,7 +72,7 @@ function tool(description: string, members: Readonly<Record<string, JsonSchema>>
         entries.map(([name, schema]) => [name.replace("?", ""), schema]),
       ),
       required: entries.map(([name]) => name).filter((name) => !name.endsWith("?")),
-      // An unknown argument is an error. A misspelled filter must not affect all rows.
+      // An unknown argument is an error, so that a misspelled `filter` does not affect all rows.
       additionalProperties: false,
     },
   };

@@ -9,7 +9,7 @@ import { writeTextFormat } from "./text_format.ts";
 export interface Metrics {
   /**
    * Returns the counter with this name; creates it the first time. Throws a plain Error for a name
-   * or label that Prometheus forbids, and for the name of another type of metric.
+   * or label that Prometheus forbids, and if the metric has another type or other labels.
    */
   counter(name: string, options: MetricOptions): MetricFamily<Counter>;
   /** Returns the gauge with this name, like {@link counter}. */
@@ -44,8 +44,8 @@ export interface HistogramOptions extends MetricOptions {
 /** A metric and its series. */
 export interface MetricFamily<Series> {
   /**
-   * Returns the series for these label values, in the order of the labels. A series is created at
-   * its first use and never removed. Throws a plain Error if the number of values is wrong.
+   * Returns the series with these label values. `values` has the order of the labels. A series is
+   * created at its first use and never removed. Throws a plain Error for a wrong number of values.
    */
   series(...values: readonly string[]): Series;
 }

@@ -58,7 +58,7 @@ export function operationDocument(
   };
 }
 
-/** Returns the functions' arguments for a GET, and list parameters if functions return rows. */
+/** Returns query parameters: a GET's arguments, and list parameters if a function returns rows. */
 function functionParameters(
   all: readonly CalledFunction[],
   { method }: Route,

@@ -62,7 +62,7 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   ],
 };
 
-/** Returns a list's parameters as body members, except `link`: a link has parameters in its URL. */
+/** Returns a list's parameters as body members, except `link`, which a body cannot contain. */
 export function listBody(resource: Resource): JsonSchema {
   const members = listParameters(resource).filter(({ name }) => name !== "link")
     .map(({ name, schema, description }) => [name, { ...Object(schema), description }] as const);
@@ -209,7 +209,7 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns words to append to a list of fields if some users cannot use all of them, or "". */
+/** Returns a note to append to a list of fields, or "" if every user can use all these fields. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

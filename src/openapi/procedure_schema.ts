@@ -51,7 +51,7 @@ export function describeProcedure(
   };
 }
 
-/** Returns a schema of values that one of the schemas describes. */
+/** Returns a schema that accepts a value if at least one of the given schemas accepts it. */
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
     .values();

@@ -118,7 +118,7 @@ export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
-/** Describes a group of options. Reading an unknown name throws an Error that suggests a name. */
+/** Describes a group of options. An unknown member causes an Error that suggests a name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
 ): Option<OptionValues<Members> | undefined> {

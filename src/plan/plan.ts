@@ -65,15 +65,15 @@ export interface ReadPlan {
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 
-/** Settings for truncating long values in the SELECT, so that no long value is sent. */
+/** Settings for truncating long values in the SELECT, so that the database sends no long value. */
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
   /** The columns whose values are truncated. Key columns are always read whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
   /**
-   * The truncated columns by which the rows are sorted. After all other columns, the page's last
-   * row contains their whole values, and other rows contain NULL. The plan reads one further row.
+   * The truncated columns by which the rows are sorted. The SELECT appends them again, with whole
+   * values in the page's last row (the last but one that the plan reads), and NULL in other rows.
    */
   readonly whole: readonly ColumnInfo[];
 }
@@ -115,7 +115,7 @@ export interface SearchPlan {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** A SELECT of the keys and ranks of the matching documents in the search index, each once. */
+  /** A SELECT of the key and rank of each document in the search index that matches. */
   readonly matches: Fragment;
   readonly limit: number;
   readonly offset: number;

@@ -87,8 +87,8 @@ export function countedPositionAt(rows: number): CountedPosition {
 }
 
 /**
- * Returns the position `given` rows after the position `from`. The read begins with the rows just
- * before `from`. Throws a 400 if these rows have changed since the position `from` was created.
+ * Returns the position that is `given` rows after `from`. The read begins with the rows just before
+ * `from`. Throws a 400 if these rows have changed since the position `from` was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,
@@ -111,5 +111,5 @@ export function countedPositionAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** The maximum number of compared rows. If an order changes, so many rows never match by chance. */
+/** The maximum number of compared rows. If the order changes, 100 rows never match by chance. */
 const maxCompared = 100;

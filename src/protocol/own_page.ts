@@ -1,7 +1,7 @@
 /**
  * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
- * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`. No browser sends
- * such a write, because browsers add one of these headers (Fetch Metadata, and RFC 6454).
+ * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`. Browsers add one
+ * of these headers to every write (Fetch Metadata, and RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,

@@ -13,9 +13,9 @@ export interface ReadMoment {
 }
 
 /**
- * The rows that one client holds, by row id, for a filter that reads related rows. The database
- * evaluates this filter with the current related rows, so a change alone does not show if its row
- * matched before. Above a limit, the object forgets the rows and reports them as unknown.
+ * The ids of the rows that one client holds, for a filter that reads related rows. The database
+ * evaluates such a filter with the current related rows, so its result does not show if a row
+ * matched before a change. Above a limit, the object reports all rows as unknown.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
@@ -30,17 +30,17 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Creates the record of a client without rows. Above `maxRows` rows, the record is unknown. */
+  /** Creates the object for a client without rows. Above `maxRows` rows, it forgets all rows. */
   static empty(maxRows: number): HeldRows {
     return new HeldRows(new Set(), maxRows);
   }
 
-  /** Creates the record of a client with unknown rows, e.g. from an earlier stream. */
+  /** Creates the object for a client whose rows are unknown, e.g. after an earlier stream. */
   static unknown(): HeldRows {
     return new HeldRows(null, 0);
   }
 
-  /** True if it is known of every row whether the client holds it. */
+  /** True if the object knows all rows that the client holds. */
   get isComplete(): boolean {
     return this.#all !== null;
   }
@@ -50,7 +50,7 @@ export class HeldRows {
     return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }
 
-  /** Records that the client receives a row (`isHeld`) or its removal. */
+  /** Records that the client receives a row (`isHeld` is true) or the removal of a row. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
     if (coversPosition(to, at)) this.#ahead.delete(id);
     else this.#ahead.set(id, { isHeld, at });
@@ -62,7 +62,6 @@ export class HeldRows {
     if (all.size > this.#maxRows || this.#letters > maxLetters) this.#all = null;
   }
 
-  /** Records that the client receives the rows of a page that was read at a position. */
   addAll(ids: readonly string[], position: Position): void {
     for (const id of ids) this.set(id, true, { at: position, to: position });
   }
@@ -74,19 +73,19 @@ export class HeldRows {
     }
   }
 
-  /** The ids of rows that were read ahead of the changes. Other clients may lack these rows. */
+  /** The ids of rows that were read in a newer state. Other clients can have the older state. */
   idsAhead(): Iterable<string> {
     return this.#ahead.keys();
   }
 
-  /** Returns the part of the record that stays valid when the client's stream leaves its group. */
+  /** Returns an object that knows only the rows that were read in a newer state. */
   aheadOnly(): HeldRows {
     const rows = HeldRows.unknown();
     for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);
     return rows;
   }
 
-  /** Returns the ids of rows that only one of the two clients may hold after the same changes. */
+  /** Returns the ids of rows in which clients that received the same changes can differ. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

@@ -26,7 +26,7 @@ export interface Matcher {
   knowsKeyOrder(table: TableInfo): boolean;
   /** Returns true if row-level security of the database can hide rows of the table. */
   hidesRows(table: TableInfo): boolean;
-  /** Evaluates each filter for each row image by one statement, queued under `identity`. */
+  /** Evaluates each filter for each state of a row. The read waits in the queue of `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
@@ -36,8 +36,8 @@ export interface Matcher {
   /** Returns true for one in a thousand evaluations in memory, which {@link check} must verify. */
   shouldCheck(): boolean;
   /**
-   * Evaluates a filter in the database after an evaluation in memory. Returns false if the results
-   * differ. All filters must then be compiled again, without comparisons of this kind in memory.
+   * Evaluates a filter in the database after an evaluation in memory. If the results differ, stops
+   * evaluating such comparisons in memory and returns false. Filters must then be compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
@@ -98,16 +98,15 @@ function charactersOf(row: Row): number {
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /**
- * Limits the time for filters in memory, for all streams over one database. First it allows a
- * burst, which delays other requests by some tens of milliseconds. Then it allows a share of the
- * time. The database evaluates the remaining filters, for many changes together.
+ * Limits the processor time for filters in memory, for all streams over one database. After a burst
+ * of at most 30 ms, which delays other requests, filters can use about a tenth of the time. If this
+ * time is used up, the database evaluates the filters, for many changes together.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;
   #filledAt: number;
 
-  /** Allows a complete burst immediately. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#filledAt = clock.elapsedMs();
@@ -127,7 +126,7 @@ export class WorkMeter implements WorkAllowance {
   }
 }
 
-/** The steps of a burst. A step takes 0.1 to 3 ns, so that a burst takes at most 30 ms. */
+/** Steps in a burst. A step on one character takes 0.1 to 3 ns, so a burst takes at most 30 ms. */
 export const burstSteps = 10_000_000;
 
 /** Steps per millisecond after a burst: usually a tenth of the time, at most three tenths. */

@@ -45,7 +45,7 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   return tables;
 }
 
-/** Returns the other tables whose rows determine what a live query shows. */
+/** Returns the tables of the related rows that a live query shows, or that its filters read. */
 export function tablesReadBy({ filter, view: { shown } }: LiveQuery): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   const add = (filters: readonly Filter[], included: readonly ShownRelation[]) => {
@@ -71,16 +71,16 @@ function areEqual(before: Row, after: Row, columns: readonly ColumnInfo[]): bool
   return columns.every((column) => isSameStored(before, after, column));
 }
 
-/** Where a filter's include paths end: at the filtered rows themselves, or at their parents. */
+/** The last part of include paths: from the filtered rows to the rows that a stream shows. */
 export interface PathEnd {
   readonly name: readonly string[];
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The end of include paths for a stream that shows the filtered rows themselves. */
+/** The end of include paths if a stream shows the filtered rows themselves: no further steps. */
 export const ownRowsEnd: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
-/** Returns the paths that lead from the related rows of a filter to the rows at `end`. */
+/** Returns the paths from the related rows that a filter reads. All paths end with `end`. */
 export function includePathsOfFilter(
   filter: Filter,
   end: PathEnd,

@@ -10,7 +10,7 @@ export interface RowChange {
   readonly seq: number;
   readonly before: RowImage | null;
   readonly after: RowImage | null;
-  /** The columns whose values differ. A filter that reads no such column keeps its result. */
+  /** The columns whose values differ. A filter that reads none of them keeps its result. */
   readonly changed: ColumnMask;
   /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
@@ -18,7 +18,7 @@ export interface RowChange {
   readonly optimisticId: string | null;
 }
 
-/** A row change for a client that may see the row only before or only after the change. */
+/** A row change for a client whose query matches the row before the change, after it, or both. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
@@ -67,7 +67,7 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Returns the event for a client that saw the row (`before`) or sees it now (`after`), or null. */
+/** Returns the kind of event, or null for no event. `before` and `after` say if the row matches. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

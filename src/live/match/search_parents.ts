@@ -18,7 +18,7 @@ import {
   reversedPairs,
 } from "../../schema/relation.ts";
 
-/** The part of a group that a search needs. The parents are rows of the group's table. */
+/** The part of a subscriber group that a search needs. The parents are rows of `table`. */
 interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
@@ -26,7 +26,7 @@ interface SearchedGroup {
 /** The maximum number of affected parents on one include path. */
 const maxAffectedParents = 500;
 
-/** Limit of the total bytes of the parents, which, unlike events, contain hidden columns. */
+/** Limit of the total bytes of the parents. They are read with all columns, even hidden ones. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 /** A search along one include path, and the keys from which it starts. */
@@ -98,7 +98,7 @@ async function readParents<G>(
     // One row above the limit shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-    // The join table is searched by few keys, and usually has an index on them.
+    // Few keys are searched, and the searched columns usually have an index.
     isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
@@ -177,7 +177,7 @@ export function linkKeysOf(
 ): readonly RelatedKey[] {
   const { before, after } = change;
   const step = parentSteps[0]?.relation.steps[0];
-  // For a row that neither was nor is included, an event would reveal that the row exists.
+  // A row that neither was nor is included causes no event, which would reveal that the row exists.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (step === undefined || (!passes(before) && !passes(after))) return [];
   if (mayMatter !== null && !mayMatter(change)) return [];

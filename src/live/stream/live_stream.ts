@@ -50,7 +50,6 @@ export abstract class LiveStream {
   /** Called by the `ReadableStream` whenever its queue has room. */
   abstract pull(): Promise<void> | undefined;
 
-  /** Continues with the rows and changes of another query. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
   /** Makes the client discard its rows, and sends them again. */
@@ -62,10 +61,10 @@ export abstract class LiveStream {
     this.invalidate(reason);
   }
 
-  /** Sends a heartbeat. `trailerOf` returns the heartbeat's bytes for live members of a group. */
+  /** Sends a heartbeat. `trailerOf` returns its bytes, which a group's live streams share. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** Returns the stream's resume token for a feed position; "" before it has sent all changes. */
+  /** Returns the stream's resume token for a feed position, or "" if the stream is not live. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the stream's subscriber group or shared aggregate. Called once, as the stream ends. */
@@ -162,7 +161,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends: the first proposed time. */
+  /** Returns the monotonic time at which the whole stream ends. The first call determines it. */
   endsAt(proposed: number): number;
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
   endWhole(delayMs: number): void;

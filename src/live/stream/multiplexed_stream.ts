@@ -79,7 +79,7 @@ export class MultiplexedStream {
     this.#close();
   }
 
-  /** Returns the monotonic time at which the stream ends: the first proposed time. */
+  /** Returns the monotonic time at which the stream ends. The first call determines it. */
   endsAt(proposed: number): number {
     return this.#endsAt ??= proposed;
   }
@@ -150,7 +150,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes kept until the response starts, because a part can be refused until then. Then null. */
+  /** The bytes from before the start of the response, when a part can be refused; then null. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;
@@ -163,7 +163,6 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     this.#facts = facts;
   }
 
-  /** True if the part has a live stream. */
   get isAttached(): boolean {
     return this.#stream !== null;
   }

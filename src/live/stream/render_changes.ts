@@ -53,7 +53,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // {@link AffectedParents} can find the affected rows only if the client's rows are known.
+    // `changesByFilter` finds no affected rows if it is unknown which rows the client holds.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -143,7 +143,7 @@ export async function renderChanges(
   const related = await changesByFilter(changes, options);
   if (included === null || related === null) return { reason: "relation_overflow" };
   const all = [...own.list, ...included, ...related];
-  // A row that is read in its current state is sent only once, for its last change.
+  // Events with related rows show the current state, so each row needs one event: the last change.
   const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const due = upTo === null
     ? net

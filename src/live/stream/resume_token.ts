@@ -5,13 +5,13 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 /**
  * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
  * keyed hash) that binds it to the live query. A client that resumes with another query or view
- * must start over. So must a client with a position that the service did not issue for this query.
- * Otherwise the client could read from the log rows that were deleted before it first connected.
+ * must start over. So must a client whose position the service did not issue for this query: the
+ * client could choose an early position, to see rows that were deleted before it first connected.
  */
 export class ResumeTokens {
   readonly #key: KeyObject;
 
-  /** `key` is secret, so that no client can test guesses of a scope's values against the hash. */
+  /** `key` is secret: with the key, a client could guess a scope's values and check the hash. */
   constructor(key: string) {
     this.#key = createSecretKey(key, "utf8");
   }
@@ -57,5 +57,5 @@ export function parseResumeToken(token: string) {
 /** The separator occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** The length of a digest, 48 bits. To guess a seal, a client would need too many requests. */
+/** Characters of a digest: 48 bits. To guess a seal, a client would need too many requests. */
 const digestLetters = 8;

@@ -35,10 +35,10 @@ interface Entry {
 }
 
 /**
- * Checks scopes regularly while streams are open. Each scope is evaluated once for each credential
- * and resource, however many streams use it. A user can have several credentials with different
- * roles and claims, and no stream may continue with the rights of another credential. A Problem
- * that a scope throws denies access, as it does for a request.
+ * Checks regularly, while streams are open, which rows their users may access (their scopes). Each
+ * scope is evaluated once for each credential and resource, however many streams use it. A user can
+ * have several credentials with different roles and claims, and no stream may continue with the
+ * rights of another credential. If a scope throws a Problem, access is denied, as for a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
@@ -58,7 +58,7 @@ export class ScopeRecheck {
     this.#currentUser = currentUser;
   }
 
-  /** Adds a stream that was granted the rows `rows`. */
+  /** Adds a stream. `rows` is the filter of the rows that the stream may send. */
   add(request: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
     if (hasFixedScope(request)) return;
     const { user } = request;

@@ -29,7 +29,7 @@ export interface SnapshotStart {
   readonly key: Key;
   /** The row's key as the database stores it. */
   readonly stored: readonly SqlValue[];
-  /** The maximum number of rows in the next page, which is smaller if rows are large. */
+  /** The maximum number of rows in the next page. The number is smaller if rows are large. */
   readonly maxRows: number;
 }
 
@@ -113,7 +113,7 @@ export class SnapshotReader {
     const fitting = cells.slice(0, countFitting(cells, this.#options.limits.maxEventBytes));
     const rows = reader.toRows(fitting, table.columns);
     const items = rows.length === 0 ? [] : await view.present(rows, identity);
-    // If the view could not present all rows, the next page starts with the remaining rows.
+    // With many related rows, the view can present only the first rows. The next page has the rest.
     const isLast = cells.length < maxRows && items.length === cells.length;
     const end = items.length - 1;
     const last = isLast ? undefined : rows[end];

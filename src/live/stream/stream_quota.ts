@@ -80,7 +80,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // A single multiplexed stream may have the maximum number of parts, whatever this limit is.
+    // A client's first multiplexed stream may exceed this limit, up to the limit of one request.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }
@@ -88,7 +88,7 @@ export class StreamQuota {
   }
 }
 
-/** Each allowed stream allows this many parts. More parts would delay other streams. */
+/** A client's limit of parts is this times its limit of streams. More would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -104,7 +104,7 @@ const retryAfterSeconds = "15";
 
 /** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The work limit is at least this for each allowed stream: four text searches. */
+/** The work limit is at least this times the limit of streams: four text searches a stream. */
 const workOfStream = 20;
 /** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;

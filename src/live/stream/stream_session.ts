@@ -77,7 +77,6 @@ export class StreamSession implements ScopeHolder {
     });
   }
 
-  /** Ends the checks that {@link watch} has started. */
   unwatch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.remove(this.user, this);
     const granted = this.#request;
@@ -168,7 +167,6 @@ class RelatedScopeHolder implements ScopeHolder {
 
 /** An open stream, which ends when the credential that opened it ends. */
 interface CredentialHolder {
-  /** Ends the stream after the end of the credential. */
   revoke(): void;
 }
 
@@ -209,7 +207,7 @@ export class CredentialRecheck {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a stream. A credential without a `renew` function cannot be read again. */
+  /** Adds a stream, unless its credential has no `renew` function and cannot be checked again. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);

@@ -46,7 +46,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if the stream has perhaps sent only a part of the last log step. */
+  /** True if the last bytes were only a part of a step (the changes of one read of the log). */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -84,7 +84,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // A stream with related rows cannot send a part of a step, so the client starts over.
+    // With related rows, all changes of a step must be sent together, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
@@ -196,7 +196,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Returns the log position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
-    // The change that caused the invalidation may not be completely delivered yet.
+    // Waits until the feed has delivered the change that caused the invalidation.
     if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
     return sent.cursor.position;
   }

@@ -18,9 +18,9 @@ import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 
 /**
- * A subscription sends its snapshot, catches up, or is live. It starts, also after an invalidation,
- * in {@link firstState}. After a snapshot it has a {@link CatchUpState}, then {@link liveState}. It
- * is {@link parked} while its client does not read.
+ * A subscription sends its snapshot, catches up, or is live, in this order. {@link firstState}
+ * returns its state at the start and after an invalidation. If the client of a live subscription
+ * does not read, the subscription is {@link parked}, and catches up later.
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
@@ -62,7 +62,7 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/** A start: with all rows, with changes from now on, with all rows again, or at a position. */
+/** The start of a stream: all rows, later changes, all rows again, or changes since a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 export interface SubscriptionOptions {
@@ -74,7 +74,6 @@ export interface SubscriptionOptions {
 
 /** A new beginning: an event makes the client discard its rows, and then all rows follow. */
 interface FreshStart {
-  /** Distinguishes a fresh start from a {@link Position}. */
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
 }
@@ -103,7 +102,7 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** Returns the limits of a read. With related rows, a step's changes must be sent together. */
+/** Returns the limits of a read of changes. Changes that must be sent together have no limit. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
@@ -142,7 +141,7 @@ export function stateAfterSnapshot(held: HeldRows | null, position: Position): C
 
 export const liveState: LiveState = Object.freeze({ kind: "live" });
 
-/** Returns the state of a live subscription whose client does not read its bytes. */
+/** Returns the state of a subscription that is no longer live, as its client does not read. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
