@@ -11,7 +11,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** Rights that an operation needs besides its main access, on its own or on related resources. */
+/** Rights that an operation needs in addition to its main access, also on related resources. */
 export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;

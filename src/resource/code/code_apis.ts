@@ -24,13 +24,13 @@ import type { Access } from "../../auth/authorize.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The maximum depth of nested calls, because the hooks of a call can make further calls. */
+/** The maximum depth of nested calls. Calls are nested if hooks or procedures make calls. */
 const maxDepth = 16;
 
-/** The key of a hidden API member that rights checks use. No resource can have a symbol as name. */
+/** The key of a hidden API member for rights checks. A symbol never equals a resource's name. */
 export const rowTrials: unique symbol = Symbol("rowTrials");
 
-/** Functions for a check of rights, in addition to the operations of an API. */
+/** Functions that a check of a user's rights needs in addition to the operations of `api`. */
 export interface RowTrials {
   /** The API for this caller. Its transactions run on the database of the resource. */
   readonly api: CodeApi<AnyApi>;
@@ -245,9 +245,9 @@ function resourcesInTransaction(
 }
 
 /**
- * Returns a function that copies a resource for calls by the system: with all rows, all fields, and
- * all operations that the table allows. The ETags of its rows equal the ETags that users receive,
- * so that a program can compare them.
+ * Returns a function that copies a resource for calls by the system. The copy allows access to all
+ * rows and fields, and all operations that the table allows. The system receives the same ETags as
+ * users, so that a program can compare them.
  */
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {

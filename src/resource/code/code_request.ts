@@ -18,7 +18,7 @@ export interface CodeCall {
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
   readonly body?: unknown;
-  /** The filter of a batch if it is an object. A string filter is a member of `body`. */
+  /** The filter of a batch, if the caller passes an object. A string filter is in `body`. */
   readonly filter?: Query["codeFilter"];
 }
 

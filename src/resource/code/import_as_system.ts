@@ -35,8 +35,8 @@ export interface ImportSource extends ImportFileOptions {
 export interface ImportsFromCode {
   /**
    * Creates rows from a file. `path` is the path of the resource, or the name of its table. The
-   * import has the rights of the system, not of a user. Rejects with a `Problem` whose
-   * `details.errors` name the lines.
+   * import has the rights of the system, not of a user. If rows fail, rejects with a `Problem`
+   * whose `details.errors` contains the line number of each failed row.
    */
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }

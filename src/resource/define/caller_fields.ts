@@ -7,12 +7,12 @@ import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldListsOfUser, FieldPolicy, Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
-/** Returns the columns on which a caller's database role lacks rights; null if it lacks none. */
+/** Returns the rights of a caller's database role on the columns, or null if no limit applies. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
 
-/** Returns the caller-dependent members of a resource, with all fields that any caller can have. */
+/** Returns the members of a resource that depend on the caller, with the fields of all callers. */
 export function widestFields(
   lists: ResolvedFields,
   rightsOf: ColumnRightsOf | null,
@@ -38,9 +38,9 @@ export function widestFields(
 }
 
 /**
- * Returns the fields of callers, without the columns on which their roles in the database have no
- * right. A role that lacks a right on every column keeps its fields, because the database rejects
- * its statements anyway.
+ * Limits the fields of each caller to the columns on which the caller's database role has rights. A
+ * role that has a right, such as SELECT, on no column at all keeps its fields, because the database
+ * rejects the statements of this role anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
@@ -92,8 +92,8 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 /**
  * Returns a function that creates the parts of a resource that depend on the fields of a caller.
- * The parts are created once for all callers with equal lists, because row readers cache compiled
- * statements by the identity of the list of columns.
+ * Callers with equal lists share the same parts, because row readers find a compiled statement in
+ * their cache only by the same array of columns.
  */
 function createCallerFields(
   of: FieldListsOfUser,
@@ -122,7 +122,7 @@ function createCallerFields(
         notInsertable: rights.notInsertable,
       }),
     };
-    // If each call of `fields` returns new lists, the cache must not grow: drop the oldest entry.
+    // Every call of `fields` can return a different list, so the size of the cache is limited.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

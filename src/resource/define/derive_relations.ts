@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // Reserves the table's name, which a self-reference would use for both directions.
+    // A table that refers to itself could use its name for both directions, so neither uses it.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups the to-many relations in the order in which names are assigned. Foreign keys within one
- * schema precede those between schemas. In both parts, keys named after their table come first.
+ * Groups the to-many relations in the order in which they receive names. Foreign keys within one
+ * schema come first. In each part, keys that are named after the referenced table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -117,7 +117,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, with its schema unless that is the default or the schema of `viewer`. */
+/** Returns a table's name. Adds a schema that is neither the default nor the schema of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -18,7 +18,7 @@ export interface RelationTo<Of, Target> {
    * any related row is sufficient.
    */
   some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
-  /** Returns a rule for rows that have no related row, or no related row that matches `rule`. */
+  /** The opposite of `some`: returns a rule for rows that have no related row matching `rule`. */
   none(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /**
    * Returns a rule for rows whose related rows all match `rule`, or that have no related rows. A
@@ -89,7 +89,7 @@ export function relations<
 
 const relationOwner: unique symbol = Symbol("relationOwner");
 
-/** Throws a plain Error if `given` comes from {@link relations} for another table than this. */
+/** Throws a plain Error if {@link relations} declared a relation of `given` for another table. */
 export function requireOwnRelations(given: unknown, { label }: TableInfo): void {
   for (const [name, relation] of Object.entries(Object(given))) {
     const owner: TableInfo | undefined = Reflect.get(Object(relation), relationOwner);

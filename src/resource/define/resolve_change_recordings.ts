@@ -44,7 +44,7 @@ export async function resolveChangeRecordings(
     const isRecordable = ({ recordable }: TableInfo) => recordable;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isRecordable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
-    // A stream that uses a link table needs its changes, even if no resource serves the table.
+    // Streams need the changes of link tables, even of a link table that no resource serves.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isRecordable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

@@ -35,7 +35,7 @@ export function resolveEtag(
   const [key] = table.primaryKey;
   // Only single rows have ETags. A resource without a key has no single rows.
   if (key === undefined) return null;
-  // Between the check of `If-Match` and the write, another write could change an unlocked row.
+  // Such a view has no ETags: other writes could change the row after the check of `If-Match`.
   if (!table.readOnly && table.view?.locksRows === false) return null;
   return {
     versionField,

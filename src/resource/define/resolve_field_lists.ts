@@ -159,7 +159,7 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/** Creates the resolver for a table's columns. Reports only the first deprecated column name. */
+/** Creates the resolver for a table's columns. Reports one reference by name as deprecated. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

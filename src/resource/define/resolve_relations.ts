@@ -173,10 +173,10 @@ function findColumns(
 }
 
 /**
- * Sets `isWide` in each untyped column that a relation compares with an untyped key, as if the
- * database declared the reference. Otherwise the same value would have different formats in the
- * column and in the key of the related row. The result contains a new description for each changed
- * table.
+ * Sets `isWide` in each untyped column that a relation compares with an untyped key. Introspection
+ * knows only the foreign keys of the database. Without `isWide`, a value would have different
+ * formats in the column and in the key of the related row. The result contains a new description
+ * for each changed table.
  */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],

@@ -38,7 +38,7 @@ export interface ResourceContext {
   readonly shared: SharedParts;
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver for writes, which records changes, or `driver` if nothing is recorded. */
+  /** Returns the driver for writes: a driver that also records them, or `driver` itself. */
   writeBy(driver: Driver): Driver;
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;

@@ -17,7 +17,7 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // The parameter `numbers=safe` selects a form of numbers. Clients can add it to any type.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // The charset is added, because an `Accept` header with a charset matches only types with one.
+  // An `Accept` header with a charset matches only types with a charset, so `map` adds it.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

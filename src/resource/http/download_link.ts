@@ -3,7 +3,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import { parseRequestTarget } from "./request_target.ts";
 
-/** The end of the query of a download link. It contains the sealed credential. */
+/** The name of the last parameter of a download link, which contains the sealed credential. */
 export const linkToken = "&downloadToken=";
 
 /** The headers with credentials. For a link, a browser sends cookies, but none of these headers. */
@@ -17,9 +17,9 @@ export interface LinkDependencies {
 }
 
 /**
- * Returns a link, relative to the path, with which a browser sends a GET request again, without
- * `link=true` and with the credential of the request. The credential is encrypted, and only valid
- * for this path and query until `expiresAt`.
+ * Returns a relative link to the path and query of a GET request, without `link=true`. The link
+ * contains the encrypted credential of the request. The credential is only valid for this path and
+ * query until `expiresAt`.
  */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);

@@ -106,7 +106,7 @@ export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
-/** Returns the reply with {@link safeNumbersType}. A 204 becomes a 200: proxies remove its type. */
+/** Sets {@link safeNumbersType}. A 204 becomes a 200, because proxies remove the type of a 204. */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {
@@ -127,7 +127,7 @@ const maxBytesAtOnce = 512 * 1024;
 
 /** Runs the parts of a long serialization, each in a separate turn of the event loop. */
 export interface SerializationTurns {
-  /** Runs work that keeps the event loop busy for milliseconds, when it is the client's turn. */
+  /** Waits for the client's turn, then runs work that blocks the event loop for milliseconds. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
@@ -181,7 +181,7 @@ interface SerializedReply {
 }
 
 const encoder = new TextEncoder();
-/** The size of a chunk, in bytes. With small chunks, the undelivered bytes are counted exactly. */
+/** The size of a chunk, in bytes. It limits the error of the count of undelivered bytes. */
 const bytesOfChunk = 64 * 1024;
 
 /** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */

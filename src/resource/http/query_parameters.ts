@@ -7,7 +7,7 @@ import { invalidParameter, type Problem } from "../../problem/problem.ts";
 export interface Query extends ReadonlyMap<string, string> {
   /** The filter of a call by server-side code, unless the filter is a string. */
   readonly codeFilter?: Rule;
-  /** True for parameters in a body, in which a filter can be longer. */
+  /** True for parameters in a body. A filter in a body can be longer than in a URL. */
   readonly isInBody?: true;
 }
 

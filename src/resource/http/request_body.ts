@@ -27,7 +27,7 @@ export interface BodyReceiver {
    * the request. Fails if the body cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
-  /** Returns the body if it was read already; null otherwise. */
+  /** Returns the body if its read has begun, or null if the request still contains all of it. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
@@ -214,7 +214,7 @@ const turnMs = 1;
 interface IncomingBody {
   /** Sets how many bytes of this body count against the limit. Throws a 503 above the limit. */
   hold(bytes: number): void;
-  /** Returns a promise that resolves when the next part can be read. Undefined if that is now. */
+  /** Waits until the next part can be read. Returns undefined if no wait is necessary. */
   nextPart(): Promise<void> | undefined;
   /** Stops counting the body against the limit. */
   end(): void;
@@ -226,7 +226,6 @@ interface IncomingBody {
  */
 export class ReceivingBodyLimiter {
   #bytes = 0;
-  /** Bodies that wait to read their next part. */
   readonly #waiting: (() => void)[] = [];
   #partsOfTurn = 0;
   #turnBeganAt = -Infinity;

@@ -114,7 +114,7 @@ export class RequestScheduler {
 
   #wait<Result>(request: WaitingRequest, work: () => MaybePromise<Result>): Promise<Result> {
     const since = this.#clock.elapsedMs();
-    // An earlier request may begin this work, but observers must see the context of this request.
+    // `begin` may run in the context of another request, but the work must see its own context.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {

@@ -144,7 +144,7 @@ function unknownName(
   };
 }
 
-/** The maximum number of header names that are compared with all fields, because this is slow. */
+/** The maximum number of header names to compare with all fields. The comparison is slow. */
 const maxCompared = 200;
 
 /** Throws if another separator splits the header into more names of known fields. */

@@ -5,7 +5,7 @@ import { parseCsv } from "./parse_csv.ts";
 
 /** How an import reads a file that another program has written. */
 export interface ImportFileOptions {
-  /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: named by a line `sep=;`, or a comma. */
+  /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: from a line `sep=;`, else a comma. */
   readonly delimiter?: string | undefined;
   /** The unquoted field that means NULL, in addition to the empty field. Default: none. */
   readonly null?: string | undefined;

@@ -87,7 +87,7 @@ export function errorsOfLine(error: unknown, line: number): readonly LineError[]
   if (!(error instanceof Problem) || error.status >= 500) throw error;
   const named = error.details?.["errors"];
   if (Array.isArray(named) && named.length > 0) {
-    // `refusedWrite` or a hook has created these errors.
+    // A hook may have created these errors, so their members can be missing or have any type.
     return named.map(({ path, message }) => ({
       line,
       path: String(path ?? ""),

@@ -46,7 +46,7 @@ export async function runImport(
   const ofCall = { ...call, record: null, grant };
   const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
-  // Before-hooks are slow and must not run in a transaction, so they run for all rows before it.
+  // Before-hooks must not run in a transaction, so they run for all rows before it begins.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }
@@ -178,7 +178,7 @@ class RowImport {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // If this error were the response, the rows already written would cost nothing.
+      // A 429 response would refund the tokens of rows already written, so the response is a 422.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });

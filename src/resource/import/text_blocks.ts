@@ -6,7 +6,6 @@ export interface TextBlock {
   readonly text: string;
   /** The number of the block's first line, counted from 1. */
   readonly line: number;
-  /** True if the body ends with this block. */
   readonly isLast: boolean;
   /** The offset and the line after the last whole record. The consumer sets them. */
   end: { readonly at: number; readonly line: number };

@@ -21,7 +21,6 @@ export interface RefusedRow {
 
 /** The error of a group of rows in which some were rejected. No row of the group was written. */
 export class RefusedRowsError extends Error {
-  /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];
 
   constructor(rows: readonly RefusedRow[]) {
@@ -50,8 +49,8 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // If no row fails alone, the slice is not rejected. In the failed statement, a generated key
-    // can have been equal to the key of a later row.
+    // If each row can be inserted alone, no row is rejected. The first statement can have failed
+    // because a generated key was equal to the key of a later row.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 

@@ -30,7 +30,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // Two callers can see equal rows with different ETags, because ETags cover withheld columns.
+    // If callers lack different columns, they receive different ETags for equal rows.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -123,7 +123,7 @@ interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly identity: string;
 }
 
-/** Masks rows and their included rows. Returns only the first rows (at least one) above a limit. */
+/** Masks rows and their included rows. If the result is too large, returns only the first rows. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,

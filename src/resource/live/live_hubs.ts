@@ -81,7 +81,7 @@ export class LiveHubs {
 
   /**
    * Counts a multiplexed stream of a user and an address. Its subscriptions can belong to several
-   * hubs. Returns a function that ends the count. Throws a 429 if there are too many.
+   * hubs. Returns a function that ends the count. Throws a 429 if too many streams are open.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.take(user, address, { streams: 1, parts: subscriptions, work: 0 });
@@ -180,7 +180,7 @@ function requireDeletionRecorded(
 
 type TablesToFollow = ReturnType<typeof tablesToFollow>;
 
-/** Returns the subscribable tables and the tables of their relations, as scopes use relations. */
+/** Returns the subscribable tables, and the tables that their scopes can read by relations. */
 function tablesToFollow(resources: readonly Resource[]) {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));

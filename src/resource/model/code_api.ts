@@ -152,7 +152,7 @@ export interface CodeReads<R extends ApiResource> {
 
 /** The operation that aggregates rows. */
 export interface CodeAggregates<R extends ApiResource> {
-  /** Returns metrics of the rows that match the filter, for each group. */
+  /** Groups the rows that match the filter. Returns the metrics of each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -183,7 +183,7 @@ export interface CodeCreateBatch<R extends ApiResource> {
 export interface CodeUpdateBatches<R extends ApiResource> {
   /** Changes every row that matches the filter. Returns the number of changed rows. */
   update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
-  /** Replaces the rows whose keys are in these items: all of them or none. */
+  /** Replaces the row of each item, found by the item's key. If one fails, replaces no row. */
   replace(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: CodeCallOptions,
@@ -193,8 +193,8 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
   /**
-   * For each item, changes the row with its key, or creates a row if there is none. The key is the
-   * primary key, or the unique key in `on`.
+   * For each item, changes the row that has the item's key, or creates a row if no row has this
+   * key. The key is the primary key, or the unique key in `on`.
    */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],
@@ -211,7 +211,7 @@ export interface CodeDeleteBatch {
 /**
  * A filter in code: a string in the filter language, or a rule. Builders such as
  * `eq(notes.status, "open")`, `rsql` and policies return rules. The user must be allowed to filter
- * by each field.
+ * by each field that the filter contains.
  */
 export type CodeFilter = Rule | string | { readonly filter: string };
 
@@ -297,6 +297,6 @@ export interface CodeWriteOptions extends CodeCallOptions {
 
 /** The options of a write that can depend on the row's ETag. */
 export interface CodeConditionalOptions<R extends ApiResource> extends CodeWriteOptions {
-  /** The row's ETag when it was read. The write fails with 412 if the row has changed since. */
+  /** The ETag of the caller's copy. The write fails with 412 if the stored row has changed. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }

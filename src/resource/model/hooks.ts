@@ -16,7 +16,7 @@ export interface HookContext {
   readonly request: Request | null;
   /**
    * The operations of the app, for the user who writes. In after-hooks, the calls are part of the
-   * open transaction. A hook must await each call before it ends.
+   * open transaction. A hook must await each call.
    */
   readonly api: CodeApi<AnyApi>;
   /** The resource to which the hook belongs. */
@@ -77,7 +77,7 @@ export type NewValues<Returned, I> =
     )
   >;
 
-/** @internal A type in which everything is readonly, so that it accepts constants. */
+/** @internal The type `T` with readonly members at all levels, for values of `as const`. */
 export type DeepReadonly<T> = unknown extends T ? T
   : T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
   : T;

@@ -23,7 +23,7 @@ export interface ResourceRequest {
   address(): string | null;
   /** The caller if server-side code calls the operation, or null for a request. */
   readonly code: CodeCaller | null;
-  /** Charges the request for each item after the first, as soon as their number is known. */
+  /** Charges for each item after the first, as soon as the number of items is known. */
   readonly debit: Debit;
   /** The HTTP request, for hooks, or null if server-side code calls outside of any request. */
   readonly raw: Request | null;
@@ -70,11 +70,11 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants of a request that its operation needs in addition to its main access. */
+/** The grants that an operation needs in addition to the grant of its main access. */
 export interface AdditionalGrants {
   /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
-  /** The grants to read other resources, as far as the user is allowed to read these resources. */
+  /** The grants to read those resources of `readsFrom` that the user is allowed to read. */
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
   readonly written: GrantsByAccess;
@@ -99,7 +99,6 @@ export interface ResourceCall {
 
 /** A call whose reply can be stored in the transaction of the write. */
 export interface OperationCall<Outcome> extends ResourceCall {
-  /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 

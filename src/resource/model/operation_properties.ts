@@ -6,7 +6,7 @@ export interface OperationProperties {
   readonly summary: string;
   /** Operations that scan rows (`scan`) can wait in a queue. Access by key never waits. */
   readonly cost: "keyed" | "scan";
-  /** How many rows a request can protect by their ETags: none, one by `If-Match`, or each item. */
+  /** The ETag conditions of a request: none, one (`If-Match`), or one for each of many items. */
   readonly conditional: "none" | "one" | "many";
   /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;

@@ -9,8 +9,8 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from "../../schema/sta
 /** The context that the handler of a procedure receives in addition to the input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
-   * The database of the resource. A statement outside of `transaction` commits separately. The
-   * scopes, hooks and field lists of the resource do not apply to these statements.
+   * The database of the resource. A statement outside of `db.transaction` commits separately. The
+   * scopes, hooks and field lists of the resource do not apply to statements of `db`.
    */
   readonly db: DatabaseHandle;
   /** The caller, or null for an anonymous caller of a public procedure. */
@@ -89,7 +89,7 @@ export interface Procedure {
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }
 
-/** Returns the database functions with the name of a procedure, or none for another procedure. */
+/** Returns the database function of a procedure and its overloads. For a handler, returns []. */
 export function candidatesOf(
   { databaseFunction: called }: Pick<Procedure, "databaseFunction">,
 ): readonly DatabaseFunction[] {
@@ -134,7 +134,7 @@ export function procedure<
 >(
   options: ProcedureOptions<Input, Output, Public, U>,
 ): ProcedureOptions<Input, Output, NoInfer<Public>, U> {
-  // Without NoInfer, the compiler would infer `public` as any boolean from the option `procedures`,
-  // and the type of the user would include null.
+  // Without NoInfer, the compiler would infer `boolean` for `public` from the option `procedures`.
+  // The type of the user would then include null.
   return options;
 }

@@ -96,14 +96,12 @@ interface BatchPolicy {
 }
 
 interface ImportPolicy {
-  /** The largest size of one body, in bytes. */
   readonly maxBytes: number;
 }
 
 interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
-  /** The longest time of one statement, in milliseconds. */
   readonly queryTimeoutMs: number;
 }
 
@@ -143,7 +141,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly table: TableInfo;
   readonly driver: Driver;
   readonly db: DatabaseHandle;
-  /** Returns the operations of the app for a caller in code. They use this resource's database. */
+  /** Returns the operations for a caller in code. Their transactions use this `driver`. */
   api(caller: CodeCaller): CodeApi<AnyApi>;
   /** The cached plans of SQL statements in hooks and procedures of the resource. */
   readonly sqlPlans: SqlPlans;
@@ -200,19 +198,18 @@ export interface Resource extends SharedParts, CallerFields {
   readonly procedures: ReadonlyMap<string, Procedure>;
   /** The limits and challenges of the operations, by access. Absent for an unprotected access. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
-  /** The limits and challenges of the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;
   /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
   /**
-   * Cached copies of resources for callers with fewer fields. Each copy exists without and with
-   * `numbers=safe`. All copies of a resource share this cache.
+   * A cache of copies of this resource: for callers with fewer fields, and for `numbers=safe`. All
+   * copies of a resource share this cache.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
-  /** Returns true if no trigger changes a written row after its statement has returned the row. */
+  /** Returns true if the row that a write statement returns is final: no trigger changes it. */
   returnsFinalRows(): boolean;
-  /** Returns true if no trigger changes anything when a statement affects no row. */
+  /** Returns false if a trigger may change data even if its statement affects no row. */
   actsOnRowsOnly(): boolean;
   /** Returns the hub of the live streams of the database, or null if no changes are recorded. */
   hub(): LiveHub | null;

@@ -155,7 +155,7 @@ export interface SearchOptions<S, Of = AnyTable> {
   readonly autoIndex?: boolean | undefined;
   /**
    * True to record in the key-value store which rows were written, and to index them in the
-   * background. If indexing a row fails, it is tried again. No effect for an app without `kv`.
+   * background. If indexing fails, the service tries again. No effect for an app without `kv`.
    * Default: false.
    */
   readonly outbox?: boolean | undefined;
@@ -214,9 +214,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `filter`, except what only other users can read. Default: readable columns. */
+  /** Columns for `filter`, without columns that only other users can read. Default: `readable`. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `orderBy`, except what only other users can read. Default: readable columns. */
+  /** Columns for `orderBy`, without columns that only other users can read. Default: `readable`. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 

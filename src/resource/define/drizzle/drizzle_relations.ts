@@ -14,9 +14,9 @@ import type { DrizzleRelations, RelationNaming } from "./drizzle_relation_types.
 
 /**
  * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
- * resource. The relations come from `defineRelations` (1.0), or from all `relations()` (0.45) of a
- * list or of a module. `names` are other names for relations, or null to leave a relation out. A
- * relation that has the name of a column needs another name.
+ * resource. `source` is the result of `defineRelations` (Drizzle 1.0), or a module or list with the
+ * results of `relations()` (0.45). `names` contains other names for relations, or null to leave a
+ * relation out. A relation that has the name of a column needs another name.
  *
  * @throws {Error} If a relation would have other rows in the service than in Drizzle.
  * @example
@@ -213,7 +213,7 @@ function olderRelation(
 
 /**
  * Returns the columns of the opposite relation. As in Drizzle, a relation without `relationName`
- * matches any opposite relation. Returns null unless exactly one matching relation has columns.
+ * matches any opposite relation. Returns null unless exactly one match declares its columns.
  */
 function inverseEnds(
   table: Target,
