@@ -15,7 +15,7 @@ export interface ReadMoment {
 /**
  * The ids of the rows that one client holds, for a filter that reads related rows. The database
  * evaluates such a filter with the current related rows, so its result does not show if a row
- * matched before a change. Above a limit, the object reports all rows as unknown.
+ * matched before a change. Above a limit, the object forgets these ids.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
@@ -30,7 +30,7 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Creates the object for a client without rows. Above `maxRows` rows, it forgets all rows. */
+  /** Creates the object for a client without rows. Above `maxRows` rows, it forgets the rows. */
   static empty(maxRows: number): HeldRows {
     return new HeldRows(new Set(), maxRows);
   }

@@ -84,7 +84,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // With related rows, all changes of a step must be sent together, so the client starts over.
+    // The chunk is too large. With related rows, a step cannot be split, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);

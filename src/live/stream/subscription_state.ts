@@ -141,7 +141,7 @@ export function stateAfterSnapshot(held: HeldRows | null, position: Position): C
 
 export const liveState: LiveState = Object.freeze({ kind: "live" });
 
-/** Returns the state of a subscription that is no longer live, as its client does not read. */
+/** Returns the state of a subscription that is no longer live and must catch up later. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
