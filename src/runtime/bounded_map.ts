@@ -68,7 +68,7 @@ export function boundedMap<K, V>(
   };
 }
 
-/** No byte limit. If all entries have similar sizes, their maximum number limits the bytes, too. */
+/** No byte limit. If all entries have similar sizes, `capacity` limits the bytes, too. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
 /** The number of remembered hashes of strings that have occurred once. */

@@ -190,9 +190,9 @@ function since(suppressed: number): string {
 
 /**
  * Returns the stack of an error with its causes, or the thrown value if it is not an Error. Never
- * throws. Returns an empty string if the error is a problem for the client or a refusal of an
- * overloaded service. Any client can cause thousands of these errors, and printing a stack takes
- * longer than the response.
+ * throws. Returns an empty string for a {@link Problem} without a cause, such as a 422, and for the
+ * 503 of an overloaded service. Any client can cause thousands of these errors, and printing a
+ * stack takes longer than the response.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

@@ -1,8 +1,8 @@
 import process from "node:process";
 
 /**
- * True if the host is Deno. Node and Bun have no global `Deno`. On other hosts, code that needs
- * this global either throws, or uses functions of Node, which Deno also has.
+ * True if the host is Deno. Node and Bun lack the global `Deno`. On these hosts, a function that
+ * needs this global throws, or calls functions of Node instead.
  */
 export const isDeno: boolean = "Deno" in globalThis;
 

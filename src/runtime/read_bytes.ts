@@ -1,9 +1,9 @@
 /** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** The number of a stream's parts that can be of any size. */
+/** The number of parts that each stream can have, even if the parts are tiny. */
 const freeParts = 1_024;
-/** The minimum average size of further parts, in bytes, because each part takes time. */
+/** For each 64 bytes, a stream can have one more part. More parts would take too much time. */
 const bytesOfPart = 64;
 
 export interface ReadBytesOptions {
@@ -18,7 +18,7 @@ export interface ReadBytesOptions {
 
 /**
  * Reads all bytes of a stream. Stops if there are more than `limit` bytes or very many small parts.
- * The result is a copy, because a received buffer of 64 KiB can contain a single byte.
+ * The result is a copy: a received part of a single byte can keep a buffer of 64 KiB in memory.
  */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,

@@ -22,8 +22,8 @@ export interface Random {
 }
 
 /**
- * Runs work on a cron schedule of five fields, in UTC, until the returned function is called. A
- * host that stops idle processes starts a process for the work.
+ * Runs work on a cron schedule of five fields, in UTC, until the returned function is called. If
+ * the host has stopped the idle process, the host starts a new process for the work.
  */
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
 
@@ -212,7 +212,7 @@ export class EventLoopTurnCounter {
     return this.#count;
   }
 
-  /** Starts to count the next turn. Returns the current count. */
+  /** Returns the current count. The count increases when the current turn has ended. */
   watch(): number {
     if (!this.#isScheduled) {
       this.#isScheduled = true;

@@ -25,7 +25,6 @@ export function openSpareDescriptors(count: number): readonly number[] | null {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return opened;
   } catch {
-    // The opened descriptors are closed, whatever the cause of the failure is.
     closeSpareDescriptors(opened);
     return null;
   }

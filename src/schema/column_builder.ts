@@ -68,7 +68,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, unique: true });
   }
 
-  /** Sets the default: a constant, also for the database, or a function called for each new row. */
+  /** Sets the default: a constant (also in the database), or a function called for each new row. */
   default(value: T | (() => T)): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({
       ...this.declaration,

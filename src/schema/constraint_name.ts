@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Returns the name of an index or constraint, always the same for equal arguments: the table, the
- * columns, and the type. A name too long for Postgres ends with a hash of the whole name instead.
+ * Returns the name of an index or constraint: the table, the columns and the type, joined by `_`.
+ * If the name is too long for Postgres, a hash of it replaces the last characters before the type.
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");

@@ -93,7 +93,7 @@ export function writeJson(value: unknown): string {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // The value contains a bigint. For other values, a replacer would be several times slower.
+    // The value contains a bigint, which needs a replacer. Other values are written faster without.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,

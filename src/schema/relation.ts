@@ -68,7 +68,7 @@ export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   if (isAny(other)) return anyFamilies.has(kindProperties[own.kind].family);
   const family = kindProperties[own.kind].family;
   if (family === null || family !== kindProperties[other.kind].family) return false;
-  // Values of a database type can be compared only by the database, with values of the same type.
+  // Only the database can compare values of types such as `inet`, and only with the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }

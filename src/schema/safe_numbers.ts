@@ -14,10 +14,10 @@ export function asksForSafeNumbers(header: string): boolean {
 }
 
 /**
- * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). All integers of a
- * column with `isWide` become strings of digits, and so does any other number without an exact
- * double. Documents and `any` columns can also contain strings, so numbers in them have the form of
- * {@link safeDocument} or, in an `any` column with `isWide`, of {@link safeKey}.
+ * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). If a column can have
+ * integers beyond 2^53 (`isWide`), all its integers become strings of digits. So do all bigints.
+ * Documents and `any` columns can also contain strings. Their numbers have the form of
+ * {@link safeDocument}, except keys in `any` columns, which have the form of {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
@@ -53,7 +53,7 @@ export function safeOutput(value: unknown): unknown {
 
 /**
  * Parses a body in the safe form. An object like `{ "$number": "1e400" }` becomes a number, bigint
- * or `ExactNumber`. Only columns of doubles accept plain numbers beyond 2^53: they may be rounded.
+ * or `ExactNumber`. Plain numbers beyond 2^53 may be rounded: only columns of doubles accept them.
  */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
@@ -81,7 +81,7 @@ export function mayBeRounded(value: unknown): boolean {
 
 const mark = "$number";
 
-/** Matches numbers with as many digits in a row as a body can contain. */
+/** Matches a number. As in request bodies, at most 1000 consecutive digits are allowed. */
 const numberText = /^-?\d{1,1000}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,1000})?$/;
 
 function isMarked(value: unknown): value is { readonly [mark]: unknown } {

@@ -223,7 +223,7 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Lets the database generate a single integer key that has no default and no foreign key. */
+/** Lets the database generate the key if it is one integer column without default or reference. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 && isWhole(column) &&
     column.default === null && column.references === null;

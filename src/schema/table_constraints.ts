@@ -35,7 +35,7 @@ export function conditionSql(condition: SqlCondition, dialect: object): string {
   return typeof condition === "string" ? condition : condition.write(dialect);
 }
 
-/** An index of a table. `TableInfo.indexes` says which indexes are described. */
+/** An index of a table. Not every index is described: see `TableInfo.indexes`. */
 export interface IndexInfo {
   /** The name of the index in the database. */
   readonly name: string;

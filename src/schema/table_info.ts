@@ -14,7 +14,7 @@ export type ColumnDefault =
   /**
    * The database sets the value, by a DEFAULT clause or as an identity column. `sql` is the SQL of
    * the clause, or null if the service cannot use the SQL. `value` is set if the SQL was a constant
-   * when the service read it. An INSERT omits the column: another program can change the clause.
+   * when the service read it. An INSERT still omits the column, because the clause can change.
    */
   | { readonly kind: "database"; readonly sql: string | null; readonly value?: unknown };
 
@@ -147,7 +147,7 @@ export interface ColumnInfo extends ValueRules {
   readonly isWide: boolean;
   /** The format of timestamps in a database without a type for them. */
   readonly timestampFormat: TimestampFormat;
-  /** True if the column is perhaps an expression of a view, which can change without a write. */
+  /** True if the column may be an expression of a view: its value can change without a write. */
   readonly varies: boolean;
   /** The database function that computes the column from the row; absent for a stored column. */
   readonly rowFunction?: {
@@ -201,7 +201,7 @@ export function refersTo(
 
 /**
  * Returns true if new rows must set the column. A key column of SQLite that is not `notNull` can be
- * NULL in existing rows, but requests cannot address a new row without a key.
+ * NULL in existing rows, but new rows must set it, because requests address rows by their keys.
  */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
@@ -234,7 +234,7 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The writes that a view accepts; null for a table. */
   readonly view: ViewInfo | null;
-  /** True if a database function returns the rows: they keep its order unless a request sorts. */
+  /** True if a database function returns the rows. Their order is kept unless a request sorts. */
   readonly keepsOrder?: true;
   /** True if the change log can record row changes: for tables with a key, but not for views. */
   readonly recordable: boolean;
@@ -248,7 +248,7 @@ export interface TableInfo {
   readonly checks: readonly CheckInfo[];
   /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
-  /** True if the service creates the table, with its own collations. */
+  /** True if the service creates the table, and so determines the collations of its columns. */
   readonly own: boolean;
   /** True if `table()` or Drizzle has declared the table; false after introspection. */
   readonly declared: boolean;
@@ -279,7 +279,7 @@ export interface DeclaredTableParts
   readonly declared?: boolean;
   /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
-  /** True forbids writes. Tables without a key and views without writes are always read-only. */
+  /** True forbids writes, as on any table without a key and any view that accepts no writes. */
   readonly readOnly?: boolean;
   /** The writes that a view accepts. Default: null, for a table. */
   readonly view?: ViewInfo | null;

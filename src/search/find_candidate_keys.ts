@@ -28,13 +28,13 @@ interface SearchedIndex {
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first. The caller must
- * still apply the scope, which the engine cannot evaluate. If `few` is not null, it is a SELECT of
- * keys that include all rows in scope, and the engine searches only the rows in scope. If `few` is
- * null and the engine finds more than one page, it searches again among the rows in scope. If the
- * engine cannot search among so many rows, the database checks each page. Rows that the user cannot
- * read therefore count towards no limit. Rejects with a 503 if the engine does not respond, and a
- * 422 if it finds more than `maxCandidates` rows in scope.
+ * Returns the keys that an engine outside of the database finds, the best first. The engine cannot
+ * evaluate the scope, so the caller must still apply it. If the scope is small, `few` is a SELECT
+ * of its keys and perhaps some other keys. Then the engine searches only the rows in scope. If
+ * `few` is null, the engine searches all rows. If it finds more than one page, it searches again
+ * among the rows in scope. If these are too many for the engine, the database filters each page.
+ * Rows that the user cannot read therefore count towards no limit. Rejects with a 503 if the engine
+ * does not respond, and a 422 if it finds more than `maxCandidates` rows in scope.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

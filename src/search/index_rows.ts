@@ -4,21 +4,21 @@ import type { Key } from "../plan/key.ts";
 import type { IndexBackend, IndexChange, SearchVersions, WriteOptions } from "./search_adapter.ts";
 import { readSearchedRows, type SearchIndex, toSearchedRow } from "./search_index.ts";
 
-/** A table's search index, its engine, and the versions for its changes. */
+/** A table's search index, its engine, and the source of versions for index changes. */
 export interface IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
   readonly versions: SearchVersions;
 }
 
-/** Indexes rows outside of a transaction, and removes missing rows. The caller retries errors. */
+/** Indexes committed rows, and removes the documents of missing rows. The caller must retry. */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
   keys: readonly Key[],
   options: WriteOptions,
 ): Promise<void> {
   const { local } = backend;
-  // The version is created before the rows are read: see `SearchVersions`.
+  // Creates the version before reading the rows: the greatest version must have the latest rows.
   const version = versions.next();
   if (local === null) {
     const rows = await readSearchedRows(index, keys, index.driver);

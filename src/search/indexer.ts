@@ -8,7 +8,7 @@ import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
 /**
- * Updates one index after the service's writes. The indexer receives keys and reads the rows
+ * Updates one index after the service's writes. The indexer receives keys and can read the rows
  * itself, so its caller need not know their latest state. No function throws or rejects, so that a
  * failing index never fails a write. One indexer serves all concurrent writes of a table.
  */
@@ -75,7 +75,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // The filling of an index may have read these rows before the write, so they are indexed again.
+    // An index that does not exist yet is written later, because filling it may read the old rows.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within({ keys, rows }, local, connection);
@@ -96,7 +96,7 @@ export class InlineIndexer implements Indexer {
       else await write();
       return nothingLeft;
     } catch {
-      // The index must not fail the write. After the commit, a second failure is only reported.
+      // A failing index must not fail the write. The indexing is tried once more after the commit.
       return this.#afterwards(keys, 1);
     }
   }

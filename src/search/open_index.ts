@@ -37,7 +37,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** These promises resolve when the index is prepared or filled. A failure replaces them. */
+  /** Resolved when the index is prepared, or filled. After a failure, new promises replace them. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
@@ -195,7 +195,7 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /** Creates a lost index again in the background, unless that has already started. */
+  /** Creates a lost index again in the background, unless it is already being built. */
   #beginAgain(): void {
     if (this.#closing.signal.aborted) return;
     this.#wasLost = true;

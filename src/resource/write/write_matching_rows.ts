@@ -86,14 +86,14 @@ async function findRows<Values>(
   return found;
 }
 
-/** Thrown if a before-hook requests a row that no longer matches. The batch skips the row. */
+/** Thrown if a before-hook reads a row that the filter no longer matches. The row is skipped. */
 class RowGone extends Problem {
   constructor() {
     super("conflict", "Cannot write this row: it has changed since it was found");
   }
 }
 
-/** Returns a function that reads a row for its before-hook. The first call reads all rows. */
+/** Returns a function that reads the row of a key. Its first call reads the rows of all `keys`. */
 function currentRows(
   keys: readonly Key[],
   { where }: MatchingRows,

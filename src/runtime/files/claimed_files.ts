@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** A file that only one library in this process is allowed to open. */
+/** A SQLite file that only one SQLite library in this process is allowed to open. */
 export interface ClaimedFile {
   /** The absolute path, with symbolic links resolved. */
   readonly path: string;
@@ -12,10 +12,10 @@ export interface ClaimedFile {
 }
 
 /**
- * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
- * libraries in one process do not notice each other's locks on a file, and would overwrite
- * committed writes of each other. If another library has claimed the file, by this path or another,
- * throws an Error that names the other library.
+ * Claims the file at `path` for one SQLite library, e.g. that of Deno KV. POSIX locks belong to the
+ * process. Therefore two libraries in one process do not notice each other's locks on a file, and
+ * would overwrite each other's committed writes. If another library has claimed the file, by this
+ * path or another, throws an Error that names the other library.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));

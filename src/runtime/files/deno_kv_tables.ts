@@ -21,6 +21,6 @@ export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<
     return column !== undefined && sql.includes(column);
   });
   const names = new Set(found.map(({ name }) => name));
-  // Only Deno KV creates this table. Files of other programs can contain the other names.
+  // Other programs can use the other names of `parts`, but only Deno KV creates this table.
   return names.has("migration_state") ? names : new Set();
 }

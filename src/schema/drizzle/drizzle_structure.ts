@@ -27,7 +27,7 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** Name of the column in the database. */
   readonly name: string;
-  /** True if `name` is the property's name. The older release line can convert such names later. */
+  /** True if `name` is the property's name, which the older release line can convert in queries. */
   readonly keyAsName?: boolean;
   readonly table: DrizzleTable;
   /** The name of the column's class: unlike `dataType`, it is the same in both release lines. */
@@ -67,7 +67,7 @@ export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The property with the columns for the function in a table declaration's third argument. */
+/** The property with the columns that Drizzle passes to the function in the third argument. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
 /** The property with the third argument of a table's declaration. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
@@ -131,7 +131,7 @@ export type DrizzleType = Pick<
   | "converted"
 >;
 
-/** The difference between Drizzle's tables for SQLite and for Postgres. */
+/** The properties in which Drizzle's tables for SQLite and for Postgres differ. */
 export interface DrizzleDialect {
   /** Name of the engine, as in the database dialects. */
   readonly engine: string;
@@ -150,10 +150,11 @@ interface ConvertedKind {
 }
 
 /**
- * Returns the kind of a column whose SQL type has the kind `kind`. If the column has a custom type
- * with conversions (`toDriver`, `fromDriver`), this function calls them with a sample of a stored
- * string or number. If the sample changes, for example because the values are encrypted, only
- * Drizzle can convert the values. Conversions of other kinds, such as booleans, are ignored.
+ * Returns the kind of a column whose SQL type has the kind `kind`. If a string or number column has
+ * a custom type with conversions (`toDriver`, `fromDriver`), this function converts a sample. If
+ * the sample changes, for example because the values are encrypted, only Drizzle can convert the
+ * values. Only Drizzle can convert bytes of such a type, too. For other columns, such as booleans,
+ * the conversions are ignored.
  */
 export function convertedKind(
   column: DrizzleColumn,

@@ -122,7 +122,7 @@ function inColumn<T>(place: string, describe: () => T): T {
   }
 }
 
-/** Returns the primary key, or the smallest unique set of columns. */
+/** Returns the primary key. Without one, returns the smallest unique set of NOT NULL columns. */
 function keyColumns(
   columns: readonly ColumnInfo[],
   key: readonly string[],
@@ -152,7 +152,7 @@ function lazily<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Returns the default. `isAssigned`: true if the database generates it. Throws `InvalidValue`. */
+/** Returns the default of a column. Throws `InvalidValue` if the default is an invalid constant. */
 function columnDefault(
   source: DrizzleColumn,
   column: ColumnInfo,
@@ -170,7 +170,6 @@ function columnDefault(
   return assigned;
 }
 
-/** Returns the function of `$onUpdate`, to call for updates that do not set the column. */
 function onUpdateOf(source: DrizzleColumn, column: ColumnInfo): Pick<ColumnInfo, "onUpdate"> {
   const { onUpdateFn } = source;
   return onUpdateFn === undefined ? {} : { onUpdate: maker(onUpdateFn, source, column) };

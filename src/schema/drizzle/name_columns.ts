@@ -2,8 +2,8 @@ import { tableInfoKey, type TableLike } from "../table_like.ts";
 import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
 
 /**
- * Sets the database names of Drizzle columns without an explicit name. In Drizzle 0.45,
- * `drizzle(client, { casing: "snake_case" })` sets the names, but declarations do not show them.
+ * Sets the database names of Drizzle columns without an explicit name. Drizzle 0.45 derives such
+ * names by `drizzle(client, { casing: "snake_case" })`, but the service reads only declarations.
  *
  * @throws {Error} If a table is already in use.
  * @example

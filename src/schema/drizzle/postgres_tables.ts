@@ -83,7 +83,6 @@ function partsOf(type: string): { readonly name: string; readonly numbers: reado
   };
 }
 
-/** Returns the kind of a column, by Drizzle's `mode` or else by the name of the SQL type. */
 function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
   const byMode = kindsOfModes.get(columnType);
   return byMode ?? kindsOfTypes.get(name);
@@ -167,7 +166,7 @@ function quoted(name: string): string {
 function listType(type: DrizzleType, dimensions: number): DrizzleType {
   const { databaseType, existingType, converted } = type;
   const element = { ...plainColumn, ...type, name: "element", dbName: "element" };
-  // A cast needs the name without the number in parentheses, as in `timestamp(3) with time zone`.
+  // A cast needs the name without a number: `timestamp(3) with time zone` loses its `(3)`.
   const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
   return {
     ...plain,

@@ -1,7 +1,7 @@
 import { looksLikeNumber, numberOf } from "./any_kind.ts";
 import { InvalidValue } from "../kind.ts";
 
-/** Returns the key of an `any` column for a path. Strings that look like numbers are in quotes. */
+/** Returns the path segment for a key. A string that looks like a number is in quotes: `"5"`. */
 export function anyKeyText(value: unknown): string {
   const isQuoted = typeof value === "string" &&
     (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
@@ -13,7 +13,7 @@ export function unquotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }
 
-/** Returns a key for clients: a number up to 2^53, or else the string in the row's path. */
+/** Returns a key for JSON: a number up to 2^53, or else the string from {@link anyKeyText}. */
 export function safeKey(value: unknown): unknown {
   const isShort = typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return isShort || value === null ? value : anyKeyText(value);

@@ -11,7 +11,7 @@ export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** Returns the function that checks values of a column's kind. It does not accept NULL. */
+/** Returns the function that checks values of a column's kind. It must not be called with NULL. */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }
@@ -20,7 +20,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   text: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value) || typeof value === "bigint",
   bigint: (value) => typeof value === "string" && /^-?\d+$/.test(value),
-  // In an existing table, a whole number beyond 2^53 may be an integer that SQLite has rounded.
+  // In an existing table, SQLite may have rounded a whole number beyond 2^53, so it is invalid.
   real: (value, { existingType }) =>
     Number.isFinite(value) &&
     (existingType === null || Number.isSafeInteger(value) || !Number.isInteger(value)),

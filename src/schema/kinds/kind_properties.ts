@@ -16,7 +16,7 @@ export interface KindProperties {
   readonly isLong: boolean;
   /** True if equal values are equal strings in the change log. */
   readonly isPlainInImages: boolean;
-  /** True if not all engines store the values in the same form. */
+  /** True if engines store the values in different forms. */
   readonly dependsOnEngine: boolean;
   /** True if a value can be stored in several forms, or if values cannot be compared. */
   readonly hasSeveralForms: boolean;

@@ -101,7 +101,6 @@ export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
-    // The number in the body has more digits than a double can hold.
     if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);

@@ -14,7 +14,7 @@ export type RegexPart =
 
 /**
  * Parses a regular expression with the flag `u`, whose syntax the platform has already checked.
- * Throws a short Error for lookaround and backreferences, which one pass cannot match.
+ * Throws an Error for lookaround and backreferences, which one pass cannot match.
  */
 export function parseRegex(source: string): RegexPart {
   return new Parser(source).choice();

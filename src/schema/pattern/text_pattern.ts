@@ -9,7 +9,7 @@ export class TextPattern {
   readonly source: string;
   readonly #steps: readonly Step[];
 
-  /** Throws a short Error for an expression that cannot be matched in one pass. */
+  /** Throws an Error for an expression that cannot be matched in one pass. */
   constructor(source: string) {
     // Throws a SyntaxError for an invalid expression.
     new RegExp(source, "u");

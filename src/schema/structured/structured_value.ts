@@ -10,9 +10,9 @@ type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
 /**
- * Converts a JSON value for a list, record or map column. Each member has a column, whose kind
- * converts the member. A string in place of a structure stays unchanged, because rows can contain
- * such strings. Throws an {@link InvalidValue}.
+ * Converts a JSON value for a list, record or map column. `shape` describes each list element and
+ * record member as a column, whose kind converts it. A string in place of a structure stays
+ * unchanged, because rows can contain such strings. Throws an {@link InvalidValue}.
  */
 function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
@@ -115,7 +115,7 @@ function fromMember(
   }
 }
 
-/** Returns true if lists can be sorted, and aggregates grouped, by a column. */
+/** Returns true if requests can sort rows, and group aggregates, by a column. */
 export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }

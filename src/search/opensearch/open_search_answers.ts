@@ -12,12 +12,15 @@ export interface IndexMetadata {
   /** The server's id of the index. An index that is created again has another id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Null if another program created the index. `filled` is the uuid that the filled index had. */
+  /**
+   * Null if another program, or an old version of the service, created the index. `filled` is the
+   * uuid that the index had when it was filled.
+   */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }
 
-/** The index and the document that a line of a bulk request changes. */
+/** The operation of a bulk request on one document, and the id of the document. */
 export interface BulkTarget {
   readonly operation: "index" | "delete";
   readonly id: string;
@@ -95,7 +98,7 @@ export function readBulkOutcome(body: unknown, targets: readonly BulkTarget[], i
     const status = member(result, "status");
     if (status === 404 && error === "index_not_found_exception") isLost = true;
     else if (typeof member(result, "_index") === "string" && member(result, "_index") !== index) {
-      // The response names another index than the prepared one, which therefore no longer exists.
+      // The response names another index than the prepared one, so the prepared index is missing.
       isLost = true;
     } else if (member(result, "_id") === id && isDone(result, operation)) return [];
     return [`${status} ${error}`];

@@ -85,7 +85,7 @@ export class OpenSearchIndex implements IndexBackend {
     const [known, ...others] = await this.#found();
     if (this.#current === null) return;
     if (known?.name !== this.#current.name || others.length > 0) throw this.#lost();
-    // A closed index, or one without shards, exists but cannot be read, so this reads a key.
+    // Reads a key, because a closed index, or an index without shards, exists but is unreadable.
     await this.keys(null, 1);
   }
 
@@ -246,7 +246,7 @@ export class OpenSearchIndex implements IndexBackend {
     return found;
   }
 
-  /** Returns true for an index of this service. In old versions, it had no `meta`. */
+  /** Returns true for an index of this service. Old versions of the service wrote no `meta`. */
   #isOwn({ meta, fields }: IndexMetadata): boolean {
     return meta !== null || fields.includes(keyField) &&
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
