@@ -16,7 +16,15 @@ CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CREATE TRIGGER keeps BEFORE INSERT OR UPDATE OR DELETE ON kept
   FOR EACH ROW EXECUTE FUNCTION keep();
-CREATE TRIGGER tells AFTER UPDATE OR DELETE ON told FOR EACH STATEMENT EXECUTE FUNCTION keep()`;
+CREATE TRIGGER tells AFTER UPDATE OR DELETE ON told FOR EACH STATEMENT EXECUTE FUNCTION keep();
+CREATE TABLE lost (id int PRIMARY KEY, n int, version int NOT NULL DEFAULT 1);
+INSERT INTO lost VALUES (1, 1);
+CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO nowhere.messages VALUES (1); --
+  RETURN NULL; --
+END $$;
+CREATE TRIGGER loses AFTER INSERT OR UPDATE OR DELETE ON lost
+  FOR EACH STATEMENT EXECUTE FUNCTION lose()`;
 
 const requests = [
   ["POST", "kept", { id: 2 }, undefined, 422],
@@ -24,6 +32,13 @@ const requests = [
   ["PATCH", "kept/1", { n: 2 }, 'W/"1"', 422],
   ["DELETE", "kept/1", undefined, undefined, 409],
   ["DELETE", "kept/1", undefined, 'W/"1"', 409],
+  // A trigger that names a missing table was a 500 for writes in a transaction.
+  ["POST", "lost", { id: 2 }, undefined, 409],
+  ["POST", "lost/batch", { items: [{ id: 2 }, { id: 3 }] }, undefined, 409],
+  ["PATCH", "lost/1", { n: 2 }, undefined, 409],
+  ["PATCH", "lost/1", { n: 2 }, 'W/"1"', 409],
+  ["DELETE", "lost/1", undefined, undefined, 409],
+  ["DELETE", "lost/1", undefined, 'W/"1"', 409],
   ["PATCH", "told/1", { n: 2 }, undefined, 404],
   ["DELETE", "told/1", undefined, undefined, 404],
 ] as const;

@@ -10,24 +10,26 @@ import { isFailUnlessError } from "../sql/require_row.ts";
 /**
  * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. If `sent` is
  * `write` or `commit` and the connection was lost, the outcome is unknown: the statement may have
- * changed rows. `showsRaised` is true if clients see the messages of RAISE. A DatabaseError and an
- * error without a code stay the same.
+ * changed rows. A `part` is a write in a transaction, which is not committed yet. `showsRaised` is
+ * true if clients see the messages of RAISE. A DatabaseError and an error without a code stay the
+ * same.
  */
 export function toPostgresError(
   error: unknown,
-  sent: "write" | "read" | "commit",
+  sent: "write" | "part" | "read" | "commit",
   showsRaised = false,
 ): unknown {
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
-  if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
+  const mayBeCommitted = sent === "write" || sent === "commit";
+  if (mayBeCommitted && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
   if (isFailUnlessError(code, error)) return new DatabaseError("outside-scope", error);
   const raised = raisedError(code, error, showsRaised);
   const known = refusesReturning(code, error)
     ? "no-returning"
     : isStalePlan(error)
     ? "retryable"
-    : sent === "read" && (readOnlyCodes.has(code) || writesInQuery(code, error))
+    : !mayBeCommitted && (readOnlyCodes.has(code) || writesInQuery(code, error))
     ? "writing-read"
     : sent !== "read" && isMissingInFunction(code, error)
     ? "broken-table"

@@ -47,13 +47,16 @@ export function toQueryResult(
 export function translate(
   error: unknown,
   { values }: Statement,
-  sent: "write" | "read",
+  sent: "write" | "part" | "read",
   showsRaised: boolean,
 ): unknown {
   return values.length > 0 && isRejectedValue(error)
     ? new DatabaseError("invalid-value", error)
     : toPostgresError(error, sent, showsRaised);
 }
+
+/** Matches a statement that writes rows by itself, and not only in a function. */
+export const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 

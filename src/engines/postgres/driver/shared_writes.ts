@@ -3,7 +3,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
-import { runStatement, translate, whenOpen } from "./run_statement.ts";
+import { runStatement, translate, whenOpen, writesRows } from "./run_statement.ts";
 
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
@@ -243,5 +243,3 @@ interface SentTransaction {
 function isCommitted(commit: Outcome<PostgresResult>): boolean {
   return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }
-
-const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;

@@ -6,7 +6,7 @@ import type { Connection, QueryResult } from "../../../../db/driver.ts";
 import type { CommitListeners, TransactionGuard } from "../../../../db/transact.ts";
 import type { PostgresConnection, PostgresResult } from "../postgres_connection.ts";
 import { toPostgresError } from "../postgres_errors.ts";
-import { runStatement, translate } from "../run_statement.ts";
+import { runStatement, translate, writesRows } from "../run_statement.ts";
 
 export interface TransactionParts {
   readonly guard: TransactionGuard;
@@ -113,7 +113,8 @@ class PostgresTransaction implements Connection {
       return await this.#runStatement(this.#connection, statement);
     } catch (error) {
       // Nothing is committed yet, so a lost connection cannot leave an unknown outcome.
-      throw translate(error, statement, "read", this.#raisedMessages);
+      const sent = writesRows.test(statement.text) ? "part" : "read";
+      throw translate(error, statement, sent, this.#raisedMessages);
     }
   }
 
